@@ -1,0 +1,55 @@
+# ccc_django: make alone explains the commands.
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-bare lint docs bench proof clean demo-environment environment
+
+PYTHON ?=
+export PYTHON
+bin := .venv/bin
+extras := postgres,api,admin,cli,test
+suite := $(bin)/python -m pytest -n auto --cov --cov-append --cov-report= --cov-fail-under=0
+
+help:  ## explain the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: demo-environment  ## see it run: a term of courses and orders, on SQLite (ARGS= for the job's options)
+	@$(bin)/python example_project/manage.py migrate --verbosity 0
+	@$(bin)/python example_project/manage.py run_term $(ARGS)
+
+test: environment lint  ## everything: style, types, docs, and the whole suite on SQLite and on PostgreSQL
+	$(bin)/python -m coverage erase
+	$(suite) --database sqlite
+	$(suite) --database postgres
+	$(bin)/python -m coverage report
+	@$(MAKE) --no-print-directory docs
+
+test-bare:  ## both commands in a clean copy, with little more than Python and make on the PATH
+	@sh .ci/bare
+
+lint: environment  ## style, types, migrations and import arrows
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+	$(bin)/mypy
+	$(bin)/lint-imports --no-cache
+	DJANGO_SETTINGS_MODULE=tests.settings $(bin)/python -m django makemigrations --check --dry-run ccc_django
+
+docs: environment  ## build the documentation, warnings are errors
+	$(bin)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench: environment  ## measure, side by side with peers, on a PostgreSQL that syncs to disk
+	@$(bin)/python -m benchmarks
+
+proof: environment  ## the long forms of the proofs (more examples of every property test)
+	$(bin)/python -m pytest --database sqlite --hypothesis-profile proof tests/messages
+	$(bin)/python -m pytest --database postgres --hypothesis-profile proof tests/messages
+
+clean:  ## remove everything that the other commands made
+	rm -rf .venv build dist docs/_build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -f example_project/*.sqlite3*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+demo-environment:
+	@sh .ci/setup demo -e '.[cli]'
+
+environment:
+	@sh .ci/setup test -e '.[$(extras)]' --group dev

@@ -1,0 +1,27 @@
+"""ccc_django: an event log inside the Django database. This module holds the vocabulary only.
+
+What touches the database is reached by module: ``from ccc_django import store``, then ``store.append(…)``.
+"""
+
+from ccc_django.attributes import Indexed, KeyPair, Sensitive, Unindexed
+from ccc_django.canonical import key_pair_id
+from ccc_django.conditions import Condition
+from ccc_django.declarations import upcast
+from ccc_django.messages import Command, Event, Message
+from ccc_django.restoring import UnknownMessage
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Command",
+    "Condition",
+    "Event",
+    "Indexed",
+    "KeyPair",
+    "Message",
+    "Sensitive",
+    "Unindexed",
+    "UnknownMessage",
+    "key_pair_id",
+    "upcast",
+]

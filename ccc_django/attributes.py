@@ -1,0 +1,128 @@
+"""Attributes: which parts of a payload become key pairs, and under which names."""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, NewType, get_args, get_origin
+from uuid import UUID
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from ccc_django.canonical import canonical_text, digest, stored_form
+
+TAG = "$tag"  # no payload attribute can be called this
+MAX_ELEMENTS = 100
+SCALARS = (str, int, float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """Marks a field to be indexed, each element if it is a list, if need be under another name."""
+
+    name: str | None = None
+    maximum: int = MAX_ELEMENTS
+
+
+class Unindexed:
+    """Marks a field that has no key pairs."""
+
+
+class Sensitive(Unindexed):
+    """Marks a field whose value never shows in the index or in a printed message."""
+
+
+class KeyPair(NamedTuple):
+    """A name and a canonical value by which a message is found."""
+
+    name: str
+    value: str
+
+    @property
+    def id(self) -> UUID:
+        """The digest of name and value, the same for everyone who computes it."""
+        return digest(self.name, self.value)
+
+
+class IndexedField(NamedTuple):
+    """A field that gives key pairs, under this name; the most elements it may have if it is a list."""
+
+    field: str
+    name: str
+    maximum: int | None
+
+
+def indexed_fields(fields: Mapping[str, FieldInfo]) -> tuple[IndexedField, ...]:
+    """The fields of a message class that give key pairs: declared scalars, and what is marked Indexed."""
+    return tuple(rule for name, field in fields.items() if (rule := _rule(name, field)))
+
+
+def key_pairs(payload: Mapping[str, Any], fields: Iterable[IndexedField], tags: Iterable[str]) -> tuple[KeyPair, ...]:
+    """The key pairs of a payload and its tags, each once."""
+    pairs = [KeyPair(rule.name, text) for rule in fields for text in _texts(payload[rule.field], rule)]
+    pairs += [KeyPair(TAG, canonical_text(tag)) for tag in tags]
+    return tuple(dict.fromkeys(pairs))
+
+
+def _texts(value: Any, rule: IndexedField) -> Iterator[str]:
+    stored = stored_form(value)
+    elements = stored if isinstance(stored, list) and rule.maximum is not None else [stored]
+    return (canonical_text(element) for element in elements if isinstance(element, SCALARS))
+
+
+def is_sensitive(field: FieldInfo) -> bool:
+    """Whether a field's value must not be shown."""
+    return any(_is_marker(mark, Sensitive) for mark in marks(field))
+
+
+def marks(field: FieldInfo) -> list[Any]:
+    """Everything that Annotated says about a field, also inside of Optional."""
+    return [*field.metadata, *_nested_marks(field.annotation)]
+
+
+def _nested_marks(annotation: Any) -> Iterator[Any]:
+    if get_origin(annotation) is typing.Annotated:
+        yield from annotation.__metadata__
+    if get_origin(annotation) in (typing.Annotated, typing.Union, types.UnionType):
+        for part in get_args(annotation):
+            yield from _nested_marks(part)
+
+
+def _rule(name: str, field: FieldInfo) -> IndexedField | None:
+    said, scalar = marks(field), is_scalar(field.annotation)
+    if any(_is_marker(mark, Unindexed) for mark in said):
+        return None
+    for mark in said:
+        if _is_marker(mark, Indexed):
+            marker = Indexed() if mark is Indexed else mark
+            return IndexedField(name, marker.name or name, None if scalar else marker.maximum)
+    return IndexedField(name, name, None) if scalar else None
+
+
+def _is_marker(mark: Any, marker: type) -> bool:
+    return isinstance(mark, marker) or (isinstance(mark, type) and issubclass(mark, marker))
+
+
+def is_scalar(annotation: Any) -> bool:
+    """Whether a field of this type may hold a single value: text, number, truth, date, id or choice."""
+    origin = get_origin(annotation)
+    if origin in (typing.Union, types.UnionType, typing.Annotated):
+        return any(is_scalar(part) for part in get_args(annotation))
+    if origin is not None:
+        return origin is Literal
+    if isinstance(annotation, NewType):
+        return is_scalar(annotation.__supertype__)
+    if alias := getattr(annotation, "__value__", None):  # a "type X = …" statement
+        return is_scalar(alias)
+    return isinstance(annotation, type) and not _holds_several(annotation)
+
+
+def _holds_several(annotation: type) -> bool:
+    if annotation in (types.NoneType, object, Any):
+        return True
+    if dataclasses.is_dataclass(annotation) or issubclass(annotation, BaseModel | Mapping | AbstractSet | bytes):
+        return True
+    return issubclass(annotation, Sequence) and not issubclass(annotation, str)

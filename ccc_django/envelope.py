@@ -1,0 +1,77 @@
+"""Envelope: what every message carries besides its payload."""
+
+import os
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, AwareDatetime, ConfigDict, StringConstraints, TypeAdapter, with_config
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+
+from ccc_django.canonical import stored_form
+
+MAX_NAME = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """Who a message is, where it comes from, and, once stored, where it stands in the log."""
+
+    id: UUID
+    type: str
+    version: int
+    topic: str
+    created_at: datetime
+    metadata: dict[str, Any]
+    correlation_id: UUID
+    causation_id: UUID
+    position: int | None = field(default=None, compare=False)
+    appended_at: datetime | None = field(default=None, compare=False)
+
+
+def stored_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata in the form in which the log will return it."""
+    stored: dict[str, Any] = stored_form(metadata)
+    tags = stored.get("tags", [])
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise ValueError("tags must be a list of strings")
+    return stored
+
+
+@with_config(ConfigDict(extra="forbid"))
+class Given(TypedDict, total=False):
+    """The parts of an envelope that a caller may give."""
+
+    id: UUID
+    topic: Annotated[str, StringConstraints(max_length=MAX_NAME), AfterValidator(stored_form)]
+    created_at: Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezone(UTC))]
+    metadata: Annotated[dict[str, Any], AfterValidator(stored_metadata)]
+    correlation_id: UUID
+    causation_id: UUID
+
+
+given_parts = TypeAdapter(Given)
+
+
+def new_envelope(*, type: str, version: int, topic: str, given: Given) -> Envelope:
+    """An envelope for a message made now, with an id of its own where none is given."""
+    id = given.get("id") or uuid7()
+    return Envelope(
+        id=id,
+        type=type,
+        version=version,
+        topic=given.get("topic", topic),
+        created_at=given.get("created_at") or datetime.now(UTC),
+        metadata=given.get("metadata", {}),
+        correlation_id=given.get("correlation_id", id),
+        causation_id=given.get("causation_id", id),
+    )
+
+
+def uuid7() -> UUID:
+    """A UUID of version 7: it starts with the time in milliseconds, so that ids made later sort later."""
+    milliseconds = time.time_ns() // 1_000_000
+    random = int.from_bytes(os.urandom(10))
+    return UUID(int=milliseconds << 80 | 0x7 << 76 | (random >> 68) << 64 | 0b10 << 62 | random & (1 << 62) - 1)

@@ -1,0 +1,205 @@
+"""Messages: immutable typed values. An event is a fact, a command an intent."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict
+from pydantic_core import from_json
+
+from ccc_django import registry
+from ccc_django.attributes import IndexedField, KeyPair, indexed_fields, is_sensitive, key_pairs
+from ccc_django.conditions import Condition, condition_value
+from ccc_django.declarations import Declaration, declare, refuse_reserved_names
+from ccc_django.envelope import Envelope, Given, new_envelope
+from ccc_django.sealing import checked_parts, storable_json
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    optional: Any = None
+
+GIVEN = frozenset(Given.__annotations__)
+
+
+class Declared:
+    """A part of the envelope that a class declares and each of its messages carries."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: "Message | None", owner: "type[Message]") -> Any:
+        return getattr(owner.declaration if instance is None else instance.envelope, self.name)
+
+
+class Message(BaseModel):
+    """An immutable typed value with an envelope: ``class CourseCreated(Event, type="course.created")``.
+
+    The fields are the payload. Parts of the envelope (id, topic, created_at, metadata, correlation_id,
+    causation_id) may be given beside them.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, validate_by_name=True, validate_by_alias=True
+    )
+
+    declaration: ClassVar[Declaration | None] = None
+    payload_attribute_names: ClassVar[tuple[str, ...]] = ()
+    _indexed_fields: ClassVar[tuple[IndexedField, ...] | None] = None
+
+    if TYPE_CHECKING:  # so that type checkers know the arguments of every message class
+        type: ClassVar[str]
+        version: ClassVar[int]
+        id: UUID = optional
+        topic: str = optional
+        created_at: datetime = optional
+        metadata: Mapping[str, Any] = optional
+        correlation_id: UUID = optional
+        causation_id: UUID = optional
+    else:
+        type: ClassVar[Declared] = Declared()
+        version: ClassVar[Declared] = Declared()
+        topic: ClassVar[Declared] = Declared()
+        id = property(lambda self: self.envelope.id)
+        created_at = property(lambda self: self.envelope.created_at)
+        metadata = property(lambda self: MappingProxyType(self.envelope.metadata))
+        correlation_id = property(lambda self: self.envelope.correlation_id)
+        causation_id = property(lambda self: self.envelope.causation_id)
+
+        def __init__(self, /, **values: Any) -> None:
+            if self.declaration is None:
+                raise TypeError(f"{self.__class__.__name__} has no message type: declare one with type=…")
+            given = {name: values.pop(name) for name in GIVEN & values.keys()}
+            self.__pydantic_validator__.validate_python(values, self_instance=self)
+            self._seal(given)
+
+        __init__.__pydantic_base_init__ = True  # restoring from the log must not pass through here
+
+    def __init_subclass__(cls, *, type: str | None = None, version: int = 1, topic: str = "", **kwargs: Any) -> None:
+        refuse_reserved_names(cls, reserved=vars(Message).keys())
+        super().__init_subclass__(**kwargs)
+
+    @classmethod
+    def __pydantic_init_subclass__(
+        cls, *, type: str | None = None, version: int = 1, topic: str = "", **kwargs: Any
+    ) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.payload_attribute_names = tuple(cls.model_fields)
+        cls._indexed_fields = None
+        cls.declaration = None
+        if type is not None:
+            cls.declaration = declare(cls, type=type, version=version, topic=topic)
+            registry.register(cls)
+
+    @classmethod
+    def indexed_fields(cls) -> tuple[IndexedField, ...]:
+        """The fields that give key pairs, and under which names."""
+        if cls._indexed_fields is None:  # not before the first use: annotations may name classes defined later
+            cls.model_rebuild()
+            cls._indexed_fields = indexed_fields(cls.model_fields)
+        return cls._indexed_fields
+
+    @classmethod
+    def to_conditions(cls, **attributes: Any) -> list[Condition]:
+        """One condition for each given attribute by which messages of this class are found."""
+        fields = {rule.name: rule for rule in cls.indexed_fields()}
+        return [
+            Condition(cls.type, name, condition_value(cls, rule, attributes[name]))
+            for name, rule in fields.items()
+            if name in attributes
+        ]
+
+    @property
+    def envelope(self) -> Envelope:
+        """Everything that this message carries besides its payload."""
+        if "_envelope" not in self.__dict__:  # validated as a part of another pydantic model
+            self._seal({})
+        return cast("Envelope", self.__dict__["_envelope"])
+
+    @property
+    def position(self) -> int | None:
+        """The place in the log, once the message is stored."""
+        return self.envelope.position
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The attributes by name."""
+        return {name: self.__dict__[name] for name in self.payload_attribute_names}
+
+    @property
+    def payload_json(self) -> str:
+        """The payload as the log stores it."""
+        if "_payload_json" not in self.__dict__:
+            self._seal({})
+        return cast("str", self.__dict__["_payload_json"])
+
+    @property
+    def key_pairs(self) -> tuple[KeyPair, ...]:
+        """The names and values by which this message is found, each once."""
+        return key_pairs(self.__dict__, self.indexed_fields(), self.envelope.metadata.get("tags", ()))
+
+    def correlate(self, message: "M") -> "M":
+        """A copy of another message that names this one as its cause and belongs to the same trace."""
+        return message._with(causation_id=self.id, correlation_id=self.correlation_id)  # noqa: SLF001
+
+    def with_metadata(self, **metadata: Any) -> Self:
+        """A copy with more metadata."""
+        given = checked_parts(self, {"metadata": {**self.metadata, **metadata}})
+        return self._with(**given)
+
+    def with_payload(self, **attributes: Any) -> Self:
+        """A copy with other attributes, checked like a new message."""
+        given = {name: getattr(self, name) for name in GIVEN}
+        return type(self)(**{**self.payload, **attributes}, **given)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy; with an update it is checked like a new message."""
+        return self.with_payload(**update) if update else super().model_copy(deep=deep)
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """A message from a mapping, checked like any new message."""
+        return cls(**obj) if isinstance(obj, Mapping) else super().model_validate(obj, **options)
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
+        """A message from JSON text, checked like any new message."""
+        return cls.model_validate(from_json(json_data), **options)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.envelope == other.envelope and self.payload == other.payload
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        for name, field in type(self).model_fields.items():
+            yield name, "…" if is_sensitive(field) else getattr(self, name)
+
+    def _seal(self, given: dict[str, Any]) -> None:
+        declaration = cast("Declaration", self.declaration)
+        parts = checked_parts(self, given) if given else Given()
+        self.__dict__["_payload_json"] = storable_json(self, self.indexed_fields())
+        self.__dict__["_envelope"] = new_envelope(
+            type=declaration.type, version=declaration.version, topic=declaration.topic, given=parts
+        )
+
+    def _with(self, **parts: Any) -> Self:
+        copy = super().model_copy()
+        copy.__dict__["_envelope"] = replace(self.envelope, **parts, position=None, appended_at=None)
+        return copy
+
+
+class Event(Message):
+    """A fact: something that has happened."""
+
+
+class Command(Message):
+    """An intent: something that somebody wants to happen."""
+
+
+M = TypeVar("M", bound=Message)

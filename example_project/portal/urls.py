@@ -1,0 +1,3 @@
+"""No pages yet."""
+
+urlpatterns: list[object] = []

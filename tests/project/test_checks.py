@@ -1,0 +1,114 @@
+"""System checks say what would go wrong, and what to do about it."""
+
+import subprocess
+import sys
+import textwrap
+
+import psycopg
+import pytest
+from django.core.checks import run_checks
+from django.db import connections
+
+from ccc_django.router import LogRouter
+from tests.settings import sqlite
+
+
+def found() -> dict[str, str]:
+    return {message.id: f"{message.msg} {message.hint}" for message in run_checks(tags=["ccc_django"])}
+
+
+@pytest.fixture
+def database(monkeypatch):
+    """Let the checks see another configuration than the one that the tests use."""
+
+    def configure(alias="default", **parts):
+        monkeypatch.setitem(connections.settings, alias, {**sqlite(), **parts})
+
+    return configure
+
+
+@pytest.mark.django_db
+def test_the_tests_own_project_is_fine():
+    assert found() == {}
+
+
+def test_time_zones_are_needed(settings):
+    settings.USE_TZ = False
+    assert "USE_TZ = True" in found()["ccc_django.E001"]
+
+
+def test_the_database_must_exist(settings):
+    settings.CCC_DATABASE = "lgo"
+    assert "Name one of: default" in found()["ccc_django.E002"]
+
+
+def test_another_database_needs_the_router(settings, database):
+    database("log")
+    settings.CCC_DATABASE = "log"
+    assert "Add “ccc_django.router.LogRouter” to DATABASE_ROUTERS" in found()["ccc_django.E003"]
+    settings.DATABASE_ROUTERS = [LogRouter()]
+    assert found() == {}
+    settings.DATABASE_ROUTERS = ["ccc_django.router.LogRouter"]
+    assert found() == {}
+
+
+def test_other_engines_are_refused(monkeypatch):
+    monkeypatch.setattr(type(connections["default"]), "vendor", "mysql")
+    said = found()["ccc_django.E005"]
+    assert "The log cannot live in a database of the kind “mysql”" in said
+    assert "Use PostgreSQL or SQLite" in said
+
+
+def test_other_engines_are_refused_also_without_their_driver():
+    output = check_in_a_new_process("mysql", hidden="MySQLdb")
+    assert "(ccc_django.E005) The log cannot live in a database of the kind “mysql”" in output
+
+
+def test_postgresql_without_any_driver_names_the_extra():
+    output = check_in_a_new_process("postgresql", hidden="psycopg")
+    assert 'psycopg is not installed. Run: pip install "ccc-django[postgres]"' in output
+
+
+def test_postgresql_with_psycopg_2_only_is_refused(monkeypatch):
+    monkeypatch.setattr(type(connections["default"]), "vendor", "postgresql")
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    assert 'Run: pip install "ccc-django[postgres]"' in found()["ccc_django.E004"]
+
+
+def test_an_old_psycopg_is_refused(monkeypatch):
+    monkeypatch.setattr(type(connections["default"]), "vendor", "postgresql")
+    monkeypatch.setattr(psycopg, "__version__", "3.1.18")
+    assert "psycopg 3.1.18 is too old" in found()["ccc_django.E006"]
+
+
+def check_in_a_new_process(engine: str, hidden: str) -> str:
+    """What manage.py check says where a driver is missing: Django keeps drivers that it has once loaded."""
+    program = textwrap.dedent(f"""
+        import sys
+        sys.modules[{hidden!r}] = None
+        from django.conf import settings
+        database = dict(ENGINE="django.db.backends.{engine}", NAME="log")
+        settings.configure(USE_TZ=True, INSTALLED_APPS=["ccc_django"], DATABASES=dict(default=database))
+        import django
+        django.setup()
+        from django.core.management import call_command
+        call_command("check", tags=["ccc_django"])
+    """)
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert run.returncode != 0
+    return run.stderr
+
+
+def test_sqlite_should_start_transactions_as_a_writer(database):
+    database(OPTIONS={"init_command": "PRAGMA journal_mode=WAL"})
+    assert '"transaction_mode": "IMMEDIATE"' in found()["ccc_django.W001"]
+
+
+def test_sqlite_should_be_in_wal_mode(database):
+    database(NAME="db.sqlite3", OPTIONS={"transaction_mode": "immediate"})
+    assert "PRAGMA journal_mode=WAL" in found()["ccc_django.W002"]
+
+
+def test_a_database_in_memory_has_no_journal(database):
+    database(NAME="file::memory:?cache=shared", OPTIONS={"transaction_mode": "EXCLUSIVE"})
+    assert found() == {}

@@ -1,0 +1,48 @@
+"""The example project runs, with and without the extra for progress bars."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "example_project"
+
+
+@pytest.fixture
+def manage(tmp_path):
+    """The example's manage.py in a copy of its own, run as a user would."""
+    copy = shutil.copytree(EXAMPLE, tmp_path / "example project", ignore=shutil.ignore_patterns("*.sqlite3*"))
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+
+    def run(*arguments: str, code: str = "") -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-c", code] if code else [sys.executable, "manage.py"]
+        return subprocess.run(
+            [*program, *arguments], cwd=copy, env=environment, capture_output=True, text=True, check=False
+        )
+
+    assert run("migrate", "--verbosity", "0").returncode == 0
+    return run
+
+
+def test_the_main_job_stores_and_restores_a_term(manage):
+    done = manage("run_term", "--students", "20", "--courses", "5")
+    assert done.returncode == 0, done.stderr
+    assert "190 messages stored and read back" in done.stdout
+    assert "60  user.joined_course" in done.stdout
+    assert "Every message came back exactly as it was." in done.stdout
+    assert manage("run_term", "--students", "3").returncode == 0, "a second term on the same database"
+
+
+def test_the_main_job_works_without_rich(manage):
+    code = "import sys; sys.modules['rich'] = None; sys.argv[0] = 'manage.py'; exec(open('manage.py').read())"
+    done = manage("run_term", "--students", "2", code=code)
+    assert done.returncode == 0, done.stderr
+    assert "Storing the term …" in done.stdout
+
+
+def test_the_project_passes_its_own_checks(manage):
+    assert "no issues" in manage("check").stdout
+    assert "No changes" in manage("makemigrations", "--check", "--dry-run").stdout

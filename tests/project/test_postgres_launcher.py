@@ -1,0 +1,237 @@
+"""The launcher: a real server that starts anywhere and never stays behind."""
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.postgres import KEEPER, ready_url, running, start_keeper
+from tests.postgres.binaries import find_server
+from tests.settings import postgres
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def no_server_given(monkeypatch):
+    """These tests start their own, also while the suite runs on an existing one."""
+    monkeypatch.delenv("CCC_TEST_DATABASE_URL", raising=False)
+
+
+def connect(url: str) -> psycopg.Connection:
+    settings = postgres(url)
+    return psycopg.connect(host=settings["HOST"], user=settings["USER"], dbname=settings["NAME"])
+
+
+def ask(url: str, question: str) -> str:
+    with connect(url) as connection:
+        return connection.execute(question).fetchone()[0]
+
+
+def folder_of(url: str) -> Path:
+    return Path(postgres(url)["HOST"])
+
+
+def gone(process: int, folder: Path, *, within: float = 20) -> bool:
+    """Whether a server has ended and taken its folder with it."""
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        if not folder.exists() and not is_alive(process):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def is_alive(process: int) -> bool:
+    with suppress(ProcessLookupError):
+        os.kill(process, 0)
+        return True
+    return False
+
+
+def server_pid(folder: Path) -> int:
+    return int((folder / "data" / "postmaster.pid").read_text().splitlines()[0])
+
+
+def test_a_server_starts_answers_and_is_gone_afterwards():
+    with running() as url:
+        assert ask(url, "SHOW fsync") == "off"
+        assert ask(url, "SHOW listen_addresses") == ""
+        assert ask(url, "SHOW server_encoding") == "UTF8"
+        folder = folder_of(url)
+        process = server_pid(folder)
+        assert folder.stat().st_mode & 0o777 == 0o700
+        owner = folder.stat().st_uid
+        assert owner != 0, "PostgreSQL does not run as root"
+    assert gone(process, folder)
+
+
+def test_a_durable_server_syncs_to_disk():
+    with running(durable=True) as url:
+        assert ask(url, "SHOW fsync") == "on"
+        assert ask(url, "SHOW synchronous_commit") == "on"
+
+
+def test_an_existing_server_is_used_if_one_is_named(monkeypatch):
+    monkeypatch.setenv("CCC_TEST_DATABASE_URL", "postgresql://me@example.org/db")
+    with running() as url:
+        assert url == "postgresql://me@example.org/db"
+
+
+def test_busy_ports_do_not_matter():
+    with socket.socket() as busy:
+        with suppress(OSError):  # busy already: as good
+            busy.bind(("127.0.0.1", 5432))
+            busy.listen()
+        with running() as first, running() as second:
+            assert ask(first, "SELECT 1") == ask(second, "SELECT 1") == 1
+            assert first != second
+
+
+def test_paths_with_spaces_and_quotes_and_letters(tmp_path, monkeypatch):
+    place = Path("/tmp") / f"ccc d'été {os.getpid()}"
+    place.mkdir(mode=0o755)
+    try:
+        monkeypatch.setenv("TMPDIR", str(place))
+        with running() as url:
+            assert folder_of(url).parent == place
+            assert ask(url, "SELECT 1") == 1
+    finally:
+        shutil.rmtree(place)
+
+
+def test_a_temporary_folder_whose_path_is_too_long_for_a_socket(tmp_path, monkeypatch):
+    place = tmp_path / ("long" * 30)
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    with running() as url:
+        assert ask(url, "SELECT 1") == 1
+
+
+def test_programs_that_the_servers_user_cannot_reach_are_copied(tmp_path):
+    """As with a virtual environment in root's home; nobody's permissions are changed for it."""
+    package = bundled_server().parent.parent
+    hidden = tmp_path / "home of root"
+    for folder in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(folder, hidden / folder.name, symlinks=True)
+    hidden.chmod(0o700)
+    keeper = start_keeper(hidden / package.name / bundled_server().parent.name / "bin")
+    url = ready_url(keeper)
+    assert ask(url, "SELECT 1") == 1
+    keeper.communicate()
+    assert hidden.stat().st_mode & 0o777 == 0o700
+
+
+def bundled_server() -> Path:
+    environment = {**os.environ, "CCC_TEST_POSTGRES": "bundled"}
+    program = "from tests.postgres.binaries import find_server; print(find_server())"
+    found = subprocess.check_output([sys.executable, "-c", program], env=environment, cwd=ROOT, text=True)
+    return Path(found.strip())
+
+
+def test_the_bundled_server_runs_too():
+    keeper = start_keeper(bundled_server())
+    assert ask(ready_url(keeper), "SELECT 1") == 1
+    keeper.communicate()
+
+
+RUN = "from tests.postgres import running\nwith running() as url:\n print(url, flush=True)\n input()"
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("whole_group", [False, True])
+def test_a_killed_run_leaves_no_server_behind(signal_number, whole_group):
+    run = subprocess.Popen(
+        [sys.executable, "-c", RUN], cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    folder = folder_of(run.stdout.readline().strip())
+    process = server_pid(folder)
+    assert is_alive(process)
+    (os.killpg if whole_group else os.kill)(run.pid, signal_number)
+    run.wait(timeout=20)
+    assert gone(process, folder)
+    run.communicate()
+
+
+def test_a_killed_run_leaves_no_server_behind_even_if_a_child_of_it_lives_on():
+    """A forked child holds the pipe open that would tell the keeper."""
+    program = RUN.replace("input()", "import os, time\n if not os.fork(): time.sleep(60)\n input()")
+    run = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+    folder = folder_of(run.stdout.readline().strip())
+    process = server_pid(folder)
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait(timeout=20)
+    assert gone(process, folder)
+    with suppress(ProcessLookupError):
+        os.killpg(run.pid, signal.SIGKILL)
+    run.communicate()
+
+
+def test_a_server_that_cannot_start_says_why(tmp_path, capfd):
+    broken = tmp_path / "bin"
+    broken.mkdir(mode=0o755)
+    for program in ("initdb", "postgres"):
+        (broken / program).write_text("#!/bin/sh\necho the disk is on fire; exit 1\n")
+        (broken / program).chmod(0o755)
+    keeper = start_keeper(broken)
+    with pytest.raises(RuntimeError, match="did not start"):
+        ready_url(keeper)
+    keeper.communicate()
+    assert "the disk is on fire" in capfd.readouterr().err
+
+
+def test_it_runs_for_an_ordinary_user(tmp_path):
+    """As root we become nobody first; otherwise every other test has shown it already."""
+    if os.geteuid() != 0:
+        with running() as url:
+            assert folder_of(url).stat().st_uid == os.geteuid()
+        return
+    nobody = pwd.getpwnam("nobody")
+    place = Path("/tmp") / f"ccc-nobody-{os.getpid()}"
+    place.mkdir(mode=0o755)
+    try:
+        keeper = Path(shutil.copy(KEEPER, place))
+        process = subprocess.Popen(
+            [python_for_everyone(), "-I", keeper, find_server(), "fast"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, start_new_session=True, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd="/",
+        )  # fmt: skip
+        url = ready_url(process)
+        assert folder_of(url).stat().st_uid == nobody.pw_uid
+        assert ask(url, "SELECT 1") == 1
+        process.communicate()
+        assert not folder_of(url).exists()
+    finally:
+        shutil.rmtree(place)
+
+
+def python_for_everyone() -> str:
+    """A Python that another user may run: ours, unless it lies in root's home, else the system's."""
+    for program in (os.path.realpath(sys.executable), "/usr/bin/python3"):
+        answer = subprocess.run(
+            ["/bin/sh", "-c", f"exec '{program}' -c 1"], user="nobody", check=False, cwd="/", stderr=subprocess.DEVNULL
+        )
+        if answer.returncode == 0:
+            return program
+    pytest.skip("root's Python cannot be run by anybody else, and there is no other on this machine")
+
+
+def test_the_command_line_runs_a_command_beside_a_server():
+    command = [sys.executable, "-m", "tests.postgres", sys.executable, "-c"]
+    program = "import os, sys; print(os.environ['CCC_TEST_DATABASE_URL']); sys.exit(7)"
+    run = subprocess.run([*command, program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 7
+    assert run.stdout.startswith("postgresql://")
+    assert not folder_of(run.stdout.strip()).exists()
