@@ -36,7 +36,7 @@ docs: environment  ## build the documentation, warnings are errors
 	$(bin)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-bench: environment  ## measure, side by side with peers, on a PostgreSQL that syncs to disk
+bench: environment  ## measure side by side, and write the tables of docs/benchmarks.md
 	@$(bin)/python -m benchmarks
 
 proof: environment  ## the long forms of the proofs (more examples of every property test)

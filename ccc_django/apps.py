@@ -26,5 +26,5 @@ class CCCDjangoConfig(AppConfig):
 def refuse_missing_driver() -> None:
     """Without a driver Django itself ends before any check can say what to install."""
     engine = connections.settings.get(conf.database, {}).get("ENGINE", "")
-    if engine.endswith("postgresql") and not is_installed("psycopg2"):
+    if engine.endswith(("postgresql", "postgis")) and not is_installed("psycopg2"):
         require("psycopg")

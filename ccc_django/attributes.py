@@ -17,6 +17,7 @@ from ccc_django.canonical import canonical_text, digest, stored_form
 TAG = "$tag"  # no payload attribute can be called this
 MAX_ELEMENTS = 100
 SCALARS = (str, int, float)
+UNIONS = (typing.Union, types.UnionType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,10 @@ class Indexed:
 
     name: str | None = None
     maximum: int = MAX_ELEMENTS
+
+    def __post_init__(self) -> None:
+        if self.name is not None and (not stored_form(self.name) or self.name.startswith("$")):
+            raise ValueError(f"{self.name!r} cannot be the name of a key pair: empty names and $names are reserved")
 
 
 class Unindexed:
@@ -55,22 +60,32 @@ class IndexedField(NamedTuple):
     maximum: int | None
 
 
+def key_pairs(payload: Mapping[str, Any], fields: Iterable[IndexedField], tags: Iterable[str]) -> tuple[KeyPair, ...]:
+    """The key pairs of a stored payload and its tags, each once."""
+    pairs = [KeyPair(rule.name, text) for rule in fields for text in _texts(payload.get(rule.field), rule)]
+    pairs += [KeyPair(TAG, canonical_text(tag)) for tag in tags]
+    return tuple(dict.fromkeys(pairs))
+
+
+def _texts(stored: Any, rule: IndexedField) -> Iterator[str]:
+    elements = stored if isinstance(stored, list) and rule.maximum is not None else [stored]
+    return (canonical_text(element) for element in elements if isinstance(element, SCALARS))
+
+
 def indexed_fields(fields: Mapping[str, FieldInfo]) -> tuple[IndexedField, ...]:
     """The fields of a message class that give key pairs: declared scalars, and what is marked Indexed."""
     return tuple(rule for name, field in fields.items() if (rule := _rule(name, field)))
 
 
-def key_pairs(payload: Mapping[str, Any], fields: Iterable[IndexedField], tags: Iterable[str]) -> tuple[KeyPair, ...]:
-    """The key pairs of a payload and its tags, each once."""
-    pairs = [KeyPair(rule.name, text) for rule in fields for text in _texts(payload[rule.field], rule)]
-    pairs += [KeyPair(TAG, canonical_text(tag)) for tag in tags]
-    return tuple(dict.fromkeys(pairs))
-
-
-def _texts(value: Any, rule: IndexedField) -> Iterator[str]:
-    stored = stored_form(value)
-    elements = stored if isinstance(stored, list) and rule.maximum is not None else [stored]
-    return (canonical_text(element) for element in elements if isinstance(element, SCALARS))
+def _rule(name: str, field: FieldInfo) -> IndexedField | None:
+    said = marks(field)
+    if any(_is_marker(mark, Unindexed) for mark in said):
+        return None
+    for mark in said:
+        if _is_marker(mark, Indexed):
+            marker = Indexed() if mark is Indexed else mark
+            return IndexedField(name, marker.name or name, marker.maximum)
+    return IndexedField(name, name, None) if is_scalar(field.annotation) else None
 
 
 def is_sensitive(field: FieldInfo) -> bool:
@@ -79,27 +94,33 @@ def is_sensitive(field: FieldInfo) -> bool:
 
 
 def marks(field: FieldInfo) -> list[Any]:
-    """Everything that Annotated says about a field, also inside of Optional."""
+    """Everything that Annotated says about a field, also inside of Optional, aliases and lists."""
     return [*field.metadata, *_nested_marks(field.annotation)]
 
 
 def _nested_marks(annotation: Any) -> Iterator[Any]:
-    if get_origin(annotation) is typing.Annotated:
-        yield from annotation.__metadata__
-    if get_origin(annotation) in (typing.Annotated, typing.Union, types.UnionType):
-        for part in get_args(annotation):
-            yield from _nested_marks(part)
+    annotation, said = unwrapped(annotation)
+    yield from said
+    for part in get_args(annotation):
+        yield from _nested_marks(part)
 
 
-def _rule(name: str, field: FieldInfo) -> IndexedField | None:
-    said, scalar = marks(field), is_scalar(field.annotation)
-    if any(_is_marker(mark, Unindexed) for mark in said):
-        return None
-    for mark in said:
-        if _is_marker(mark, Indexed):
-            marker = Indexed() if mark is Indexed else mark
-            return IndexedField(name, marker.name or name, None if scalar else marker.maximum)
-    return IndexedField(name, name, None) if scalar else None
+def unwrapped(annotation: Any) -> tuple[Any, list[Any]]:
+    """A type without NewType, type aliases and Annotated, and what the latter said."""
+    said: list[Any] = []
+    while True:
+        if isinstance(annotation, NewType):
+            annotation = annotation.__supertype__
+        elif get_origin(annotation) is typing.Annotated:
+            said += annotation.__metadata__
+            annotation = annotation.__origin__
+        elif hasattr(annotation, "__value__"):  # a "type X = …" statement
+            annotation = annotation.__value__
+        elif hasattr(get_origin(annotation), "__value__"):  # … with parameters
+            alias = get_origin(annotation)
+            annotation = alias.__value__[get_args(annotation)]
+        else:
+            return annotation, said
 
 
 def _is_marker(mark: Any, marker: type) -> bool:
@@ -108,16 +129,22 @@ def _is_marker(mark: Any, marker: type) -> bool:
 
 def is_scalar(annotation: Any) -> bool:
     """Whether a field of this type may hold a single value: text, number, truth, date, id or choice."""
+    annotation, _ = unwrapped(annotation)
     origin = get_origin(annotation)
-    if origin in (typing.Union, types.UnionType, typing.Annotated):
+    if origin in UNIONS:
         return any(is_scalar(part) for part in get_args(annotation))
     if origin is not None:
         return origin is Literal
-    if isinstance(annotation, NewType):
-        return is_scalar(annotation.__supertype__)
-    if alias := getattr(annotation, "__value__", None):  # a "type X = …" statement
-        return is_scalar(alias)
     return isinstance(annotation, type) and not _holds_several(annotation)
+
+
+def element_of(annotation: Any) -> Any:
+    """The type of a single value: of a list's elements, or the type itself if it is a scalar."""
+    annotation, _ = unwrapped(annotation)
+    parts = get_args(annotation) if get_origin(annotation) in UNIONS else (annotation,)
+    elements = [part for part in parts if is_scalar(part)]
+    elements += [inner for part in parts if not is_scalar(part) for inner in get_args(part) if is_scalar(inner)]
+    return typing.Union[tuple(elements)] if elements else Any  # noqa: UP007 - made at run time
 
 
 def _holds_several(annotation: type) -> bool:

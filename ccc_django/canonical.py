@@ -25,7 +25,7 @@ CONTAINERS = (dict, list, tuple, set, frozenset, Mapping)
 
 def key_pair_id(name: str, value: Any) -> UUID:
     """The id of an attribute's value, which anyone can compute and nobody needs to look up."""
-    return digest(name, canonical_text(stored_form(value)))
+    return digest(_text(name), canonical_text(stored_form(value)))
 
 
 def digest(*texts: str) -> UUID:
@@ -43,15 +43,9 @@ def canonical_text(stored: Any) -> str:
     if isinstance(stored, int):
         return f"i:{stored}"
     if isinstance(stored, float):
-        return _float_text(stored)
+        text = repr(stored)
+        return f"f:{text}" if "e" not in text else f"f:{Decimal(text):f}"
     raise Unstorable(f"{type(stored).__name__} is not a scalar: only single values have a key pair")
-
-
-def _float_text(value: float) -> str:
-    if abs(value) >= INTEGRAL_FROM:
-        return f"i:{int(value)}"
-    text = repr(value + 0.0)  # -0.0 + 0.0 is 0.0
-    return f"f:{text}" if "e" not in text else f"f:{Decimal(text):f}"
 
 
 def stored_form(value: Any, depth: int = 0) -> Any:
@@ -91,14 +85,17 @@ def _integer(value: int) -> int:
 def _float(value: float) -> float:
     if not math.isfinite(value):
         raise Unstorable("NaN and infinity cannot be stored")
-    return float(value)
+    return int(value) if abs(value) >= INTEGRAL_FROM else value + 0.0  # -0.0 + 0.0 is 0.0
 
 
 def _container(value: Any, depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise Unstorable(f"values nested deeper than {MAX_DEPTH} cannot be stored")
     if isinstance(value, Mapping):
-        return {_key(key): _inside(key, item, depth) for key, item in value.items()}
+        stored = {_key(key): _inside(key, item, depth) for key, item in value.items()}
+        if len(stored) < len(value):
+            raise Unstorable("two keys have the same text")
+        return stored
     return [_inside(index, item, depth) for index, item in enumerate(value)]
 
 
@@ -130,10 +127,15 @@ def _text_of(value: Any, depth: int) -> Any:
 
 
 def _moment(value: datetime) -> str:
+    return in_utc(value).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def in_utc(value: datetime) -> datetime:
+    """The same moment in UTC, which is how the log keeps it."""
     if value.utcoffset() is None:
         raise Unstorable("a datetime without a time zone cannot be stored: make it aware")
     try:
-        return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        return value.astimezone(UTC)
     except OverflowError:
         raise Unstorable("a datetime outside of the years 1 to 9999 in UTC cannot be stored") from None
 

@@ -7,16 +7,16 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004 - Django's own word
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connections
+from django.db import connections, router
 from django.utils.translation import gettext as _
 
 from ccc_django.conf import conf
 from ccc_django.errors import ExtraMissing
 from ccc_django.extras import require
+from ccc_django.models import StoredMessage
 
 ENGINES = ("postgresql", "sqlite")
 OLDEST_PSYCOPG = (3, 2)
-OUR_ROUTER = "ccc_django.router.LogRouter"
 TAG = "ccc_django"
 
 
@@ -40,14 +40,11 @@ def check_database(**_options: Any) -> list[CheckMessage]:
 
 
 def _check_router() -> Iterator[CheckMessage]:
-    routers = [router if isinstance(router, str) else _path(type(router)) for router in settings.DATABASE_ROUTERS]
-    if conf.database != "default" and OUR_ROUTER not in routers:
-        hint = _("Add “%s” to DATABASE_ROUTERS.") % OUR_ROUTER
-        yield Error(_("CCC_DATABASE is set, and nothing sends the log there."), hint=hint, id="ccc_django.E003")
-
-
-def _path(router: type) -> str:
-    return f"{router.__module__}.{router.__qualname__}"
+    written_to = router.db_for_write(StoredMessage)
+    if written_to != conf.database or not router.allow_migrate_model(conf.database, StoredMessage):
+        message = _("The log belongs into “%(wanted)s”, and the routers send it to “%(found)s”.")
+        hint = _("Put “ccc_django.router.LogRouter” first in DATABASE_ROUTERS.")
+        yield Error(message % {"wanted": conf.database, "found": written_to}, hint=hint, id="ccc_django.E003")
 
 
 def _check_engine() -> Iterator[CheckMessage]:
@@ -65,7 +62,7 @@ def _check_engine() -> Iterator[CheckMessage]:
 def _vendor() -> str:
     try:
         return connections[conf.database].vendor
-    except ImproperlyConfigured:  # its driver is not installed
+    except (ImproperlyConfigured, ImportError):  # its driver is not installed
         engine: str = connections.settings[conf.database]["ENGINE"]
         return engine.rpartition(".")[2]
 
@@ -88,7 +85,9 @@ def _check_sqlite(database: dict[str, Any]) -> Iterator[CheckMessage]:
         hint = _('Add "transaction_mode": "IMMEDIATE" to the OPTIONS of this database.')
         message = _("SQLite transactions do not start as writers: concurrent appends fail with “database is locked”.")
         yield Warning(message, hint=hint, id="ccc_django.W001")
-    if _is_file(database) and not re.search(r"journal_mode\s*=\s*wal", options.get("init_command", ""), re.IGNORECASE):
+    if _is_file(database) and not re.search(
+        r"journal_mode\s*=\s*wal", options.get("init_command") or "", re.IGNORECASE
+    ):
         hint = _('Add "init_command": "PRAGMA journal_mode=WAL" to the OPTIONS of this database.')
         message = _("SQLite is not in WAL mode: readers and the writer wait for one another.")
         yield Warning(message, hint=hint, id="ccc_django.W002")

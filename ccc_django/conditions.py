@@ -1,12 +1,28 @@
 """Conditions: what a message must carry to matter to a decision."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, create_model, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    WrapValidator,
+)
 
-from ccc_django.attributes import IndexedField
+from ccc_django.attributes import IndexedField, element_of
+
+VALIDATORS: dict[str, Any] = {
+    "after": AfterValidator,
+    "before": BeforeValidator,
+    "plain": PlainValidator,
+    "wrap": WrapValidator,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,34 +34,36 @@ class Condition:
     value: Any
 
 
-def condition_value(message_class: type[BaseModel], rule: IndexedField, value: Any) -> Any:
-    """The value as a message of this class would carry it; one that no message can carry is an error."""
-    if value is None:
-        raise ValueError(f"{message_class.__name__}: {rule.name}=None matches no message: None is never indexed")
-    probe = _single_field(message_class, rule.field)
-    if rule.maximum is None:
-        return getattr(probe(**{rule.field: value}), rule.field)
-    return next(iter(getattr(probe(**{rule.field: [value]}), rule.field)))
+def condition_value(message_class: type[BaseModel], rules: Iterable[IndexedField], value: Any) -> Any:
+    """The value as a field of this class would carry it; one that no message can carry is an error."""
+    refused: Exception | None = None
+    for rule in rules:
+        if value is None:
+            raise ValueError(f"{message_class.__name__}: {rule.name}=None matches no message: None is never indexed")
+        try:
+            return _adapter(message_class, rule).validate_python(value)
+        except ValidationError as error:
+            refused = ValueError(f"{message_class.__name__}: {rule.name}={value!r} matches no message: {error}")
+    raise refused or LookupError("no field gives this name")
 
 
 @cache
-def _single_field(message_class: type[BaseModel], name: str) -> type[BaseModel]:
-    """A model of one field of a class, with everything that the class does to its values."""
-    field = message_class.model_fields[name]
-    definition: Any = (field.rebuild_annotation(), field)
-    return create_model(
-        message_class.__name__,
-        __config__=message_class.model_config,
-        __validators__=_validators(message_class, name),
-        **{name: definition},
-    )
+def _adapter(message_class: type[BaseModel], rule: IndexedField) -> TypeAdapter[Any]:
+    """What a class does to a single value of a field; what it does to a whole list does not apply to an element."""
+    field = message_class.model_fields[rule.field]
+    config = {name: value for name, value in message_class.model_config.items() if name != "title"}
+    if rule.maximum is not None:
+        return TypeAdapter(element_of(field.annotation), config=config)  # type: ignore[arg-type]
+    annotation = field.rebuild_annotation()
+    for validator in _validators(message_class, rule.field):
+        annotation = Annotated[annotation, validator]
+    return TypeAdapter(annotation, config=config)  # type: ignore[arg-type]
 
 
-def _validators(message_class: type[BaseModel], name: str) -> dict[str, Any]:
+def _validators(message_class: type[BaseModel], name: str) -> list[Any]:
     decorators: dict[str, Any] = message_class.__pydantic_decorators__.field_validators
-    validator: Any = field_validator
-    return {
-        key: validator(name, mode=decorator.info.mode)(classmethod(decorator.func.__func__))
-        for key, decorator in decorators.items()
+    return [
+        VALIDATORS[decorator.info.mode](decorator.func)
+        for decorator in decorators.values()
         if {name, "*"}.intersection(decorator.info.fields)
-    }
+    ]

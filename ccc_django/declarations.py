@@ -1,11 +1,8 @@
 """Declarations: what a message class says about itself: its type, version, topic and older versions."""
 
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-from typing_extensions import Format, get_annotations
 
 from ccc_django.canonical import stored_form
 from ccc_django.envelope import MAX_NAME
@@ -35,9 +32,9 @@ def declare(message_class: type, *, type: str, version: int, topic: str) -> Decl
     """What a class declares, checked."""
     _check_name(message_class, "type", type)
     _check_name(message_class, "topic", topic)
-    if not type or not isinstance(version, int) or version < 1:
+    if not type or isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise TypeError(f"{message_class.__qualname__}: a message has a type that is not empty and a version from 1 on")
-    upcasts = {step.from_version: step for step in _upcasts(message_class)}
+    upcasts = _upcasts(message_class)
     if late := [older for older in upcasts if not 1 <= older < version]:
         raise TypeError(f"{message_class.__qualname__} is version {version}: there is nothing to upcast from {late[0]}")
     return Declaration(type=type, version=version, topic=topic, upcasts=upcasts)
@@ -54,14 +51,20 @@ def upcast(from_version: int) -> Callable[[Upcast], "staticmethod[[Payload], Pay
     return decorate
 
 
-def refuse_reserved_names(message_class: type, *, reserved: AbstractSet[str]) -> None:
+def refuse_reserved_names(message_class: type, names: Iterable[str], *, reserved: frozenset[str]) -> None:
     """No payload attribute may hide a part of every message."""
-    hidden = get_annotations(message_class, format=Format.FORWARDREF).keys() & reserved
-    if taken := sorted(name for name in hidden if not name.startswith(("_", "model_"))):
+    if taken := sorted(reserved.intersection(names)):
         raise ReservedName(
-            f"{message_class.__qualname__}: {', '.join(taken)} belongs to the envelope of every message. "
+            f"{message_class.__qualname__}: {', '.join(taken)} belongs to every message. "
             f"Call the payload attribute something else, for example {message_class.__name__.lower()}_{taken[0]}."
         )
+
+
+def refuse_loose_config(message_class: type, config: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
+    """A class may configure pydantic as it likes, except for what messages rely upon."""
+    for name, value in kept.items():
+        if config.get(name) != value:
+            raise TypeError(f"{message_class.__qualname__}: messages rely on model_config {name}={value!r}")
 
 
 def _check_name(message_class: type, what: str, name: Any) -> None:
@@ -73,6 +76,12 @@ def _check_name(message_class: type, what: str, name: Any) -> None:
         raise TypeError(f"{message_class.__qualname__}: the {what}: {problem}") from None
 
 
-def _upcasts(message_class: type) -> list[Any]:
-    methods = [each.__func__ for each in vars(message_class).values() if isinstance(each, staticmethod)]
-    return [method for method in methods if hasattr(method, "from_version")]
+def _upcasts(message_class: type) -> dict[int, Upcast]:
+    steps: dict[int, Upcast] = {}
+    for base in reversed(message_class.__mro__):
+        own = [each.__func__ for each in vars(base).values() if isinstance(each, staticmethod)]
+        declared = [step for step in own if hasattr(step, "from_version")]
+        if len({step.from_version for step in declared}) < len(declared):
+            raise TypeError(f"{base.__qualname__}: two upcasts from one version")
+        steps |= {step.from_version: step for step in declared}
+    return steps

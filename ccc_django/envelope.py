@@ -10,9 +10,10 @@ from uuid import UUID
 from pydantic import AfterValidator, AwareDatetime, ConfigDict, StringConstraints, TypeAdapter, with_config
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from ccc_django.canonical import stored_form
+from ccc_django.canonical import in_utc, stored_form
 
 MAX_NAME = 255
+MAX_TAGS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class Envelope:
     version: int
     topic: str
     created_at: datetime
-    metadata: dict[str, Any]
+    metadata: dict[str, Any] = field(hash=False)
     correlation_id: UUID
     causation_id: UUID
     position: int | None = field(default=None, compare=False)
@@ -35,8 +36,8 @@ def stored_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     """Metadata in the form in which the log will return it."""
     stored: dict[str, Any] = stored_form(metadata)
     tags = stored.get("tags", [])
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise ValueError("tags must be a list of strings")
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags) or len(tags) > MAX_TAGS:
+        raise ValueError(f"tags must be a list of at most {MAX_TAGS} strings")
     return stored
 
 
@@ -46,7 +47,7 @@ class Given(TypedDict, total=False):
 
     id: UUID
     topic: Annotated[str, StringConstraints(max_length=MAX_NAME), AfterValidator(stored_form)]
-    created_at: Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezone(UTC))]
+    created_at: Annotated[AwareDatetime, AfterValidator(in_utc)]
     metadata: Annotated[dict[str, Any], AfterValidator(stored_metadata)]
     correlation_id: UUID
     causation_id: UUID
@@ -71,7 +72,7 @@ def new_envelope(*, type: str, version: int, topic: str, given: Given) -> Envelo
 
 
 def uuid7() -> UUID:
-    """A UUID of version 7: it starts with the time in milliseconds, so that ids made later sort later."""
+    """A UUID of version 7: it starts with the time in milliseconds, so that ids sort by it."""
     milliseconds = time.time_ns() // 1_000_000
     random = int.from_bytes(os.urandom(10))
     return UUID(int=milliseconds << 80 | 0x7 << 76 | (random >> 68) << 64 | 0b10 << 62 | random & (1 << 62) - 1)

@@ -1,6 +1,7 @@
 """Messages: immutable typed values. An event is a fact, a command an intent."""
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
@@ -11,9 +12,9 @@ from pydantic_core import from_json
 from ccc_django import registry
 from ccc_django.attributes import IndexedField, KeyPair, indexed_fields, is_sensitive, key_pairs
 from ccc_django.conditions import Condition, condition_value
-from ccc_django.declarations import Declaration, declare, refuse_reserved_names
+from ccc_django.declarations import Declaration, declare, refuse_loose_config, refuse_reserved_names
 from ccc_django.envelope import Envelope, Given, new_envelope
-from ccc_django.sealing import checked_parts, storable_json
+from ccc_django.sealing import checked_parts, returned_exactly, storable_json
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,7 +22,20 @@ if TYPE_CHECKING:
 
     optional: Any = None
 
-GIVEN = frozenset(Given.__annotations__)
+PARTS = frozenset(Given.__annotations__)
+RESTORING = object()
+KEPT_CONFIG = ConfigDict(
+    frozen=True,
+    extra="forbid",
+    allow_inf_nan=False,
+    validate_default=True,
+    validate_by_name=True,
+    hide_input_in_errors=True,
+)
+
+
+class Parts(dict[str, Any]):
+    """The parts of an envelope that a caller gives, on their way through pydantic's validation."""
 
 
 class Declared:
@@ -41,9 +55,7 @@ class Message(BaseModel):
     causation_id) may be given beside them.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, validate_by_name=True, validate_by_alias=True
-    )
+    model_config = KEPT_CONFIG
 
     declaration: ClassVar[Declaration | None] = None
     payload_attribute_names: ClassVar[tuple[str, ...]] = ()
@@ -64,21 +76,19 @@ class Message(BaseModel):
         topic: ClassVar[Declared] = Declared()
         id = property(lambda self: self.envelope.id)
         created_at = property(lambda self: self.envelope.created_at)
-        metadata = property(lambda self: MappingProxyType(self.envelope.metadata))
+        metadata = property(lambda self: MappingProxyType(deepcopy(self.envelope.metadata)))
         correlation_id = property(lambda self: self.envelope.correlation_id)
         causation_id = property(lambda self: self.envelope.causation_id)
 
         def __init__(self, /, **values: Any) -> None:
-            if self.declaration is None:
-                raise TypeError(f"{self.__class__.__name__} has no message type: declare one with type=…")
-            given = {name: values.pop(name) for name in GIVEN & values.keys()}
-            self.__pydantic_validator__.validate_python(values, self_instance=self)
-            self._seal(given)
+            given = Parts({name: values.pop(name) for name in PARTS & values.keys()})
+            self.__pydantic_validator__.validate_python(values, self_instance=self, context=given)
 
-        __init__.__pydantic_base_init__ = True  # restoring from the log must not pass through here
+        __init__.__pydantic_base_init__ = True  # pydantic need not call it: model_post_init does the work
 
     def __init_subclass__(cls, *, type: str | None = None, version: int = 1, topic: str = "", **kwargs: Any) -> None:
-        refuse_reserved_names(cls, reserved=vars(Message).keys())
+        names = {*vars(cls), *vars(cls).get("__annotations__", ())}
+        refuse_reserved_names(cls, names, reserved=reserved_names())
         super().__init_subclass__(**kwargs)
 
     @classmethod
@@ -86,12 +96,26 @@ class Message(BaseModel):
         cls, *, type: str | None = None, version: int = 1, topic: str = "", **kwargs: Any
     ) -> None:
         super().__pydantic_init_subclass__(**kwargs)
+        aliases = {str(field.alias or field.validation_alias) for field in cls.model_fields.values()}
+        refuse_reserved_names(cls, {*cls.model_fields, *aliases}, reserved=reserved_names())
+        refuse_loose_config(cls, cls.model_config, KEPT_CONFIG)
         cls.payload_attribute_names = tuple(cls.model_fields)
         cls._indexed_fields = None
         cls.declaration = None
         if type is not None:
             cls.declaration = declare(cls, type=type, version=version, topic=topic)
             registry.register(cls)
+
+    def model_post_init(self, context: Any) -> None:
+        """Seal a new message, however it was made; one that comes from the log has been sealed before."""
+        if context is not RESTORING:
+            self._seal(context if isinstance(context, Parts) else Parts())
+
+    @classmethod
+    def from_stored(cls, payload_json: str) -> Self:
+        """A message of this class with a stored payload, and no envelope yet."""
+        validate = cls.__pydantic_validator__.validate_json
+        return cast("Self", validate(payload_json, context=RESTORING, by_name=True, by_alias=False))
 
     @classmethod
     def indexed_fields(cls) -> tuple[IndexedField, ...]:
@@ -104,18 +128,18 @@ class Message(BaseModel):
     @classmethod
     def to_conditions(cls, **attributes: Any) -> list[Condition]:
         """One condition for each given attribute by which messages of this class are found."""
-        fields = {rule.name: rule for rule in cls.indexed_fields()}
+        rules: dict[str, list[IndexedField]] = {}
+        for rule in cls.indexed_fields():
+            rules.setdefault(rule.name, []).append(rule)
         return [
-            Condition(cls.type, name, condition_value(cls, rule, attributes[name]))
-            for name, rule in fields.items()
+            Condition(cls.type, name, condition_value(cls, rules[name], attributes[name]))
+            for name in rules
             if name in attributes
         ]
 
     @property
     def envelope(self) -> Envelope:
         """Everything that this message carries besides its payload."""
-        if "_envelope" not in self.__dict__:  # validated as a part of another pydantic model
-            self._seal({})
         return cast("Envelope", self.__dict__["_envelope"])
 
     @property
@@ -126,19 +150,18 @@ class Message(BaseModel):
     @property
     def payload(self) -> dict[str, Any]:
         """The attributes by name."""
-        return {name: self.__dict__[name] for name in self.payload_attribute_names}
+        return self._attributes()
 
     @property
     def payload_json(self) -> str:
         """The payload as the log stores it."""
-        if "_payload_json" not in self.__dict__:
-            self._seal({})
         return cast("str", self.__dict__["_payload_json"])
 
     @property
     def key_pairs(self) -> tuple[KeyPair, ...]:
         """The names and values by which this message is found, each once."""
-        return key_pairs(self.__dict__, self.indexed_fields(), self.envelope.metadata.get("tags", ()))
+        tags = self.envelope.metadata.get("tags", ())
+        return key_pairs(from_json(self.payload_json), self.indexed_fields(), tags)
 
     def correlate(self, message: "M") -> "M":
         """A copy of another message that names this one as its cause and belongs to the same trace."""
@@ -146,32 +169,23 @@ class Message(BaseModel):
 
     def with_metadata(self, **metadata: Any) -> Self:
         """A copy with more metadata."""
-        given = checked_parts(self, {"metadata": {**self.metadata, **metadata}})
+        given = checked_parts(self, Parts(metadata={**self.metadata, **metadata}))
         return self._with(**given)
 
     def with_payload(self, **attributes: Any) -> Self:
         """A copy with other attributes, checked like a new message."""
-        given = {name: getattr(self, name) for name in GIVEN}
+        given = {name: getattr(self, name) for name in PARTS}
         return type(self)(**{**self.payload, **attributes}, **given)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy; with an update it is checked like a new message."""
         return self.with_payload(**update) if update else super().model_copy(deep=deep)
 
-    @classmethod
-    def model_validate(cls, obj: Any, **options: Any) -> Self:
-        """A message from a mapping, checked like any new message."""
-        return cls(**obj) if isinstance(obj, Mapping) else super().model_validate(obj, **options)
-
-    @classmethod
-    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
-        """A message from JSON text, checked like any new message."""
-        return cls.model_validate(from_json(json_data), **options)
-
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return self.envelope == other.envelope and self.payload == other.payload
+        same_envelope = self.__dict__.get("_envelope") == other.__dict__.get("_envelope")
+        return same_envelope and self.payload == other.payload
 
     def __hash__(self) -> int:
         return hash(self.id)
@@ -180,18 +194,29 @@ class Message(BaseModel):
         for name, field in type(self).model_fields.items():
             yield name, "…" if is_sensitive(field) else getattr(self, name)
 
-    def _seal(self, given: dict[str, Any]) -> None:
-        declaration = cast("Declaration", self.declaration)
+    def _attributes(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in self.payload_attribute_names}
+
+    def _seal(self, given: Parts) -> None:
+        if self.declaration is None:
+            raise TypeError(f"{type(self).__name__} has no message type: declare one with type=…")
+        payload_json = storable_json(self, self.indexed_fields())
         parts = checked_parts(self, given) if given else Given()
-        self.__dict__["_payload_json"] = storable_json(self, self.indexed_fields())
-        self.__dict__["_envelope"] = new_envelope(
-            type=declaration.type, version=declaration.version, topic=declaration.topic, given=parts
-        )
+        declared = self.declaration
+        envelope = new_envelope(type=declared.type, version=declared.version, topic=declared.topic, given=parts)
+        as_restored = returned_exactly(self, type(self).from_stored, payload_json)
+        self.__dict__.update(as_restored, _payload_json=payload_json, _envelope=envelope)
 
     def _with(self, **parts: Any) -> Self:
         copy = super().model_copy()
         copy.__dict__["_envelope"] = replace(self.envelope, **parts, position=None, appended_at=None)
         return copy
+
+
+def reserved_names() -> frozenset[str]:
+    """What a payload attribute cannot be called: every public name of a message, except pydantic's own."""
+    names = (name for name in vars(Message) if not name.startswith(("_", "model_")))
+    return frozenset({*names, "model_post_init"})
 
 
 class Event(Message):

@@ -1,6 +1,7 @@
 """Sealing: a new message is checked for what the log could not return exactly, and refused by field."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -16,11 +17,38 @@ from ccc_django.errors import Unstorable
 def storable_json(message: BaseModel, indexed: Iterable[IndexedField]) -> str:
     """The payload as JSON text that can be read back exactly, or a ValidationError that names the field."""
     try:
-        stored = stored_form(message.model_dump(round_trip=True))
+        stored = stored_form(message.model_dump(round_trip=True, by_alias=False))
         _refuse_long_lists(stored, indexed)
         return _within_limit(stored, "payload")
     except Unstorable as problem:
         raise _refusal(message, problem.path, problem.reason) from None
+
+
+def returned_exactly(message: BaseModel, read: Callable[[str], BaseModel], payload_json: str) -> dict[str, Any]:
+    """The attributes as the log will return them, or a ValidationError for the first that would come back changed."""
+    try:
+        returned = read(payload_json)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise _refusal(message, first["loc"], f"could not be read back from the log: {first['msg']}") from None
+    for name, value in returned.__dict__.items():
+        given = message.__dict__[name]
+        if value != given and comparable(value) != comparable(given):
+            raise _refusal(message, (name,), "would come back changed from the log")
+    return returned.__dict__
+
+
+def comparable(value: Any) -> Any:
+    """A value in which equal moments are equal: Python never calls a repeated hour equal to its moment in UTC."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)
+    if isinstance(value, BaseModel):
+        return type(value), comparable(value.__dict__)
+    if isinstance(value, dict):
+        return {key: comparable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(comparable, value))
+    return value
 
 
 def checked_parts(message: BaseModel, given: dict[str, Any]) -> Given:
@@ -30,15 +58,19 @@ def checked_parts(message: BaseModel, given: dict[str, Any]) -> Given:
         _within_limit(parts.get("metadata", {}), "metadata")
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
+        problem = first.get("ctx", {}).get("error")
+        if isinstance(problem, Unstorable):
+            raise _refusal(message, (*first["loc"], *problem.path), problem.reason) from None
         raise _refusal(message, first["loc"], first["msg"]) from None
     except Unstorable as problem:
-        raise _refusal(message, problem.path, problem.reason) from None
+        raise _refusal(message, ("metadata",), problem.reason) from None
     return parts
 
 
 def _refuse_long_lists(stored: dict[str, Any], indexed: Iterable[IndexedField]) -> None:
     for rule in indexed:
-        if rule.maximum is not None and len(stored[rule.field] or ()) > rule.maximum:
+        elements = stored.get(rule.field)
+        if rule.maximum is not None and isinstance(elements, list) and len(elements) > rule.maximum:
             raise Unstorable(f"an indexed list may have {rule.maximum} elements at most", (rule.field,))
 
 

@@ -32,6 +32,7 @@ class StoredMessage(models.Model):
 
     class Meta:
         db_table = "ccc_messages"
+        base_manager_name = "objects"
         verbose_name = _("message")
         verbose_name_plural = _("messages")
         ordering = ("position",)

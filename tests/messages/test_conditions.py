@@ -4,9 +4,9 @@ from typing import Annotated
 from uuid import UUID
 
 import pytest
-from pydantic import AfterValidator, ValidationError, field_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from ccc_django import Condition, Event, Indexed, Message, Sensitive, Unindexed
+from ccc_django import Condition, Event, Indexed, Message, Sensitive, Unindexed, key_pair_id
 from tests.domain import CourseCreated, TermStarted, UserJoinedCourse
 
 
@@ -72,7 +72,52 @@ def test_what_has_no_key_pair_gives_no_condition():
 
 
 def test_a_value_that_no_message_could_carry_is_refused():
-    with pytest.raises(ValidationError, match="ParcelSent\nweight"):
+    with pytest.raises(ValueError, match="ParcelSent: weight='heavy' matches no message"):
         ParcelSent.to_conditions(weight="heavy")
     with pytest.raises(ValueError, match="email=None matches no message"):
         ParcelSent.to_conditions(email=None)
+
+
+class MeetingHeld(Event, type="meeting.held"):
+    chair: Annotated[int, Indexed(name="person")]
+    guests: Annotated[list[str], Indexed(name="person"), Field(min_length=2)]
+    pair: Annotated[tuple[int, int], Indexed] = (1, 2)
+    room: Annotated[str | list[str], Indexed] = "A"
+    prefix: str = "m-"
+
+    @field_validator("prefix", mode="before")
+    @staticmethod
+    def text(value: object) -> str:
+        return str(value)
+
+    @field_validator("prefix")
+    @classmethod
+    def normalised(cls, value: str) -> str:
+        return cls.normal(value)
+
+    @staticmethod
+    def normal(value: str) -> str:
+        return value.upper()
+
+    @model_validator(mode="after")
+    def has_guests(self) -> "MeetingHeld":
+        assert self.guests
+        return self
+
+
+def test_a_condition_takes_the_first_field_under_its_name_that_can_carry_the_value():
+    assert MeetingHeld.to_conditions(person=5)[0].value == 5
+    assert MeetingHeld.to_conditions(person="joe")[0].value == "joe"
+
+
+def test_a_condition_on_a_list_is_about_one_element():
+    meeting = MeetingHeld(chair=5, guests=["ann", "joe"], room=["B", "C"])
+    found = {pair.id for pair in meeting.key_pairs}
+    for name, value in {"person": "joe", "pair": 2, "room": "B"}.items():
+        [condition] = MeetingHeld.to_conditions(**{name: value})
+        assert key_pair_id(name, condition.value) in found
+
+
+def test_validators_of_every_form_apply_to_conditions():
+    assert MeetingHeld.to_conditions(prefix=7)[0].value == "7"
+    assert MeetingHeld.to_conditions(prefix="x")[0].value == "X"

@@ -3,13 +3,18 @@
 import pickle
 import time
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Annotated, Any
+from decimal import Decimal
+from enum import Enum
+from types import SimpleNamespace
+from typing import Annotated, Any, NewType
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_serializer, field_validator
+from typing_extensions import TypeAliasType
 
-from ccc_django import Event, Indexed, Message, Sensitive
+from ccc_django import Event, Indexed, Message, Sensitive, key_pair_id
 from ccc_django.errors import ReservedName
 from tests.domain import CourseCreated, JoinCourse, UserJoinedCourse
 
@@ -117,6 +122,14 @@ def test_messages_can_be_made_from_mappings_and_json():
         CourseCreated.model_validate({"course_name": "\0"})
 
 
+def test_pydantics_own_ways_to_make_a_message_are_strict_when_asked():
+    assert Measured.model_validate_json('{"taken_at": "2026-07-01T12:00:00Z"}', strict=True).taken_at.tzinfo
+    with pytest.raises(ValidationError, match="value"):
+        Measured.model_validate({"value": "1.5"}, strict=True)
+    with pytest.raises(ValidationError, match="NUL"):
+        Measured.model_validate(SimpleNamespace(notes=["\0"]), from_attributes=True)
+
+
 def test_messages_can_be_parts_of_other_pydantic_models():
     class Letter(BaseModel):
         about: CourseCreated
@@ -134,10 +147,11 @@ def test_messages_can_be_parts_of_other_pydantic_models():
         ({"course_name": "A", "seat": 1}, "CourseCreated\nseat\n  Extra inputs are not permitted"),
         ({"course_name": "A\0"}, "CourseCreated\ncourse_name\n  text with a NUL"),
         ({"course_name": "A\ud800"}, "CourseCreated\ncourse_name\n  "),
-        ({"course_name": "A", "metadata": {"a": ["\0"]}}, "CourseCreated\nmetadata"),
-        ({"course_name": "A", "metadata": {"tags": "vip"}}, "CourseCreated\nmetadata\n.*list of strings"),
+        ({"course_name": "A", "metadata": {"a": ["\0"]}}, "CourseCreated\nmetadata.a.0\n  text with a NUL"),
+        ({"course_name": "A", "metadata": {"tags": ["t"] * 101}}, "CourseCreated\nmetadata\n.*at most 100 strings"),
+        ({"course_name": "A", "metadata": {"tags": "vip"}}, "CourseCreated\nmetadata\n.*at most 100 strings"),
         ({"course_name": "A", "metadata": {("a", "b"): 1}}, "CourseCreated\nmetadata"),
-        ({"course_name": "A", "metadata": {"a": object()}}, "CourseCreated\nmetadata\n.*object has no exact form"),
+        ({"course_name": "A", "metadata": {"a": object()}}, "CourseCreated\nmetadata.a\n.*object has no exact form"),
         ({"course_name": "A", "id": "7"}, "CourseCreated\nid"),
         ({"course_name": "A", "topic": "t" * 256}, "CourseCreated\ntopic"),
         ({"course_name": "A", "topic": "\0"}, "CourseCreated\ntopic"),
@@ -196,7 +210,7 @@ def test_a_class_without_a_type_has_no_messages():
 
 @pytest.mark.parametrize("name", ["id", "type", "topic", "metadata", "position", "payload", "version", "created_at"])
 def test_a_payload_attribute_cannot_hide_the_envelope(name):
-    with pytest.raises(ReservedName, match=f"{name} belongs to the envelope"):
+    with pytest.raises(ReservedName, match=f"{name} belongs to every message"):
         type("Hiding", (Event,), {"__annotations__": {name: str}, "__module__": __name__}, type="hiding")
 
 
@@ -208,11 +222,187 @@ def test_a_class_with_a_wrong_declaration_is_refused(keywords):
         type("Wrong", (Event,), {"__module__": __name__}, **keywords)
 
 
-def test_sensitive_values_are_not_printed():
-    class CardCharged(Event, type="card.charged"):
-        number: Annotated[str, Sensitive]
-        pin: Annotated[str, Sensitive] | None = None
+Secret = TypeAliasType("Secret", Annotated[str, Sensitive])
+Pin = NewType("Pin", Annotated[str, Sensitive])
 
-    card = CardCharged(number="4111", pin="0000")
-    assert repr(card) == "CardCharged(number='…', pin='…')"
+
+class CardCharged(Event, type="card.charged"):
+    number: Annotated[str, Sensitive]
+    pin: Annotated[str, Sensitive] | None = None
+    holder: Secret = "4111"
+    code: Pin | None = None
+    several: list[Secret] = []
+    amount: int = 1
+
+
+def test_sensitive_values_are_neither_printed_nor_indexed():
+    card = CardCharged(number="4111", pin="4111", code="4111", several=["4111"])
+    assert "4111" not in repr(card)
+    assert "4111" not in str(card.key_pairs)
     assert card.number == "4111"
+
+
+@pytest.mark.parametrize("wrong", [{"number": "4111", "amount": "x"}, {"number": b"4111\xff"}, {"pin": "4111"}])
+def test_sensitive_values_do_not_show_in_errors(wrong):
+    with pytest.raises(ValidationError) as error:
+        CardCharged(**wrong)
+    assert "4111" not in str(error.value)
+
+
+class Defaults(Event, type="defaults"):
+    price: float = 0
+    total: Decimal = 0
+    at: datetime = datetime(2026, 7, 1, tzinfo=timezone(timedelta(hours=2)))
+
+
+def test_defaults_are_values_like_any_other():
+    event = Defaults()
+    assert (type(event.price), type(event.total), event.at.tzinfo) == (float, Decimal, UTC)
+    conditions = Defaults.to_conditions(price=0, total=0)
+    assert {key_pair_id(each.name, each.value) for each in conditions} <= {pair.id for pair in event.key_pairs}
+
+
+def test_what_is_done_to_a_list_later_changes_neither_payload_nor_index():
+    given = ["a"]
+    event = Measured(tenants=given)
+    given.append("b")
+    assert event.tenants == ["a"]
+    event.tenants.append("\0")
+    assert event.payload_json.count("\\u0000") == 0
+    assert [pair.value for pair in event.key_pairs if pair.name == "tenants"] == ["s:a"]
+
+
+def test_metadata_is_not_shared_between_copies():
+    event = CourseCreated(course_name="Algebra", metadata={"by": ["ann"]})
+    copy = event.correlate(event)
+    copy.metadata["by"].append("joe")
+    assert event.metadata == copy.metadata == {"by": ["ann"]}
+    assert hash(event.envelope) == hash(event.envelope)
+
+
+class Base(BaseModel):
+    x: int = 1
+
+
+class More(Base):
+    y: int = 2
+
+
+class Odd(Enum):
+    PAIR = (1, 2)
+
+
+class Loses(Event, type="loses"):
+    secret: SecretStr = SecretStr("")
+    keys: dict[int | str, int] = {}
+    hidden: int = Field(default=3, exclude=True)
+    base: Base = Base()
+    message: CourseCreated | None = None
+    odd: Odd | None = None
+    counted: int = 0
+    upper: str = ""
+    anything: Any = None
+
+    @field_validator("counted")
+    @classmethod
+    def count(cls, value: int) -> int:
+        return value + 1 if value else 0
+
+    @field_serializer("upper")
+    def shout(self, value: str) -> str:
+        return value.upper()
+
+
+@pytest.mark.parametrize(
+    ("payload", "field"),
+    [
+        ({"secret": "hello"}, "secret"),
+        ({"keys": {1: 1, "1": 2}}, "keys"),
+        ({"hidden": 7}, "hidden"),
+        ({"base": More()}, "base"),
+        ({"message": CourseCreated(course_name="A")}, "message"),
+        ({"odd": Odd.PAIR}, "odd"),
+        ({"counted": 1}, "counted"),
+        ({"upper": "x"}, "upper"),
+        ({"anything": Decimal(1)}, "anything"),
+        ({"anything": (1, 2)}, "anything"),
+        ({"anything": {"a": datetime(2026, 1, 1, tzinfo=UTC)}}, "anything"),
+    ],
+)
+def test_a_value_that_would_come_back_changed_is_refused(payload, field):
+    with pytest.raises(
+        ValidationError, match=rf"for Loses\n{field}\n  (would come back changed|could not be read|two keys)"
+    ):
+        Loses(**payload)
+
+
+def test_a_repeated_hour_is_a_moment_like_any_other():
+    lisbon = ZoneInfo("Europe/Lisbon")
+    for fold, hour in ((0, 0), (1, 1)):
+        event = Measured(taken_at=datetime(2026, 10, 25, 1, 30, fold=fold, tzinfo=lisbon))
+        assert event.taken_at == datetime(2026, 10, 25, hour, 30, tzinfo=UTC)
+
+
+def test_aliases_are_for_callers_and_names_for_the_log():
+    class Swapped(Event, type="swapped", serialize_by_alias=True):
+        a: int = Field(alias="b")
+        b: int = Field(alias="a")
+
+    event = Swapped(b=1, a=2)
+    assert (event.a, event.b, event.payload_json) == (1, 2, '{"a":1,"b":2}')
+    assert Swapped.from_stored(event.payload_json).payload == event.payload
+
+
+def test_attributes_are_inherited_and_types_are_not():
+    class Named(Event):
+        name: str
+
+    class Born(Named, type="born"):
+        day: int
+
+    class Renamed(Born, type="renamed"):
+        pass
+
+    assert Born.payload_attribute_names == Renamed.payload_attribute_names == ("name", "day")
+    assert Renamed(name="Ann", day=1).type == "renamed"
+    with pytest.raises(TypeError, match="Named has no message type"):
+        Named(name="Ann")
+
+
+def test_what_belongs_to_every_message_cannot_be_hidden_in_other_ways():
+    class Mixin:
+        topic: str
+
+    class Model(BaseModel):
+        id: int
+
+    with pytest.raises(ReservedName):
+        type("Hiding", (Event,), {"topic": "orders", "__module__": __name__}, type="hiding")
+    with pytest.raises(ReservedName):
+        type("Hiding", (Event,), {"payload": property(len), "__module__": __name__}, type="hiding")
+    with pytest.raises(ReservedName):
+        type("Hiding", (Model, Event), {"__module__": __name__}, type="hiding")
+    body = {"__annotations__": {"number": int}, "number": Field(alias="id"), "__module__": __name__}
+    with pytest.raises(ReservedName):
+        type("Hiding", (Event,), body, type="hiding")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"frozen": False},
+        {"extra": "allow"},
+        {"validate_by_name": False, "validate_by_alias": True},
+        {"validate_default": False},
+        {"hide_input_in_errors": False},
+    ],
+)
+def test_what_messages_rely_upon_cannot_be_configured_away(config):
+    with pytest.raises(TypeError, match="messages rely on model_config"):
+        type("Loose", (Event,), {"model_config": config, "__module__": __name__}, type="loose")
+
+
+@pytest.mark.parametrize("name", ["", "$tag", "a\0"])
+def test_names_of_key_pairs_are_checked(name):
+    with pytest.raises(ValueError, match="cannot be"):
+        Indexed(name=name)

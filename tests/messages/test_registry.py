@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from pydantic import PydanticUserError, field_validator
 
 from ccc_django import Event, UnknownMessage, registry, upcast
 from ccc_django.errors import MessageTypeTaken
@@ -89,6 +90,44 @@ def test_a_step_that_fails_loses_nothing():
     assert "upcast from version 1 failed: KeyError('Atlantis')" in failed.reason
     assert failed.payload == {"name": "Ann Lee", "city": "Atlantis"}
     assert failed.version == 1
+
+
+def test_a_validator_that_fails_on_an_old_message_loses_nothing():
+    class Choosy(Event, type="registry.choosy"):
+        word: str
+
+        @field_validator("word")
+        @classmethod
+        def known(cls, value: str) -> str:
+            return {"yes": "yes"}[value]
+
+    envelope = Choosy(word="yes").envelope
+    assert restore(envelope, '{"word": "no"}').reason == "its class refuses the payload: KeyError('no')"
+
+
+def test_a_class_that_is_not_complete_is_an_error_and_not_an_unknown_message():
+    class Waiting(Event, type="registry.waiting"):
+        for_what: "NeverDefined"  # noqa: F821
+
+    envelope = CourseCreated(course_name="A").envelope
+    with pytest.raises(PydanticUserError):
+        restore(replace(envelope, type="registry.waiting"), "{}")
+
+
+def test_steps_are_inherited():
+    class Kept(CustomerMoved, type="registry.kept", version=4):
+        pass
+
+    assert sorted(Kept.declaration.upcasts) == [1, 3]
+
+
+def test_two_steps_from_one_version_are_a_mistake():
+    def step(payload):
+        return payload
+
+    body = {"one": upcast(1)(step), "two": upcast(1)(lambda payload: payload), "__module__": __name__}
+    with pytest.raises(TypeError, match="two upcasts from one version"):
+        type("Twice", (Event,), body, type="registry.twice", version=2)
 
 
 def test_a_step_from_the_current_version_is_a_mistake():

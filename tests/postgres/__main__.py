@@ -5,6 +5,7 @@ The command finds the server's URL in CCC_TEST_DATABASE_URL.
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 
@@ -22,9 +23,13 @@ def main() -> int:
             print(url, flush=True)
             sys.stdin.read()
             return 0
-        return subprocess.run(
-            arguments.command, env={**os.environ, "CCC_TEST_DATABASE_URL": url}, check=False
-        ).returncode
+        environment = {**os.environ, "CCC_TEST_DATABASE_URL": url}
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        with subprocess.Popen(arguments.command, env=environment) as command:
+            try:
+                return command.wait()
+            finally:
+                command.terminate()
 
 
 if __name__ == "__main__":

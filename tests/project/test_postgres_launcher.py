@@ -181,6 +181,44 @@ def test_a_killed_run_leaves_no_server_behind_even_if_a_child_of_it_lives_on():
         os.killpg(run.pid, signal.SIGKILL)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent was killed")
+def test_a_killed_keeper_leaves_no_server_running():
+    with start_keeper(find_server()) as keeper:
+        folder = folder_of(ready_url(keeper))
+        process = server_pid(folder)
+        keeper.kill()
+        keeper.wait()
+        assert ended(process)
+    shutil.rmtree(folder)
+
+
+def ended(process: int, *, within: float = 20) -> bool:
+    deadline = time.monotonic() + within
+    while is_alive(process) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not is_alive(process)
+
+
+def test_a_second_signal_does_not_interrupt_the_cleaning_up():
+    with start_keeper(find_server()) as keeper:
+        folder = folder_of(ready_url(keeper))
+        process = server_pid(folder)
+        for _ in range(3):
+            keeper.terminate()
+            time.sleep(0.03)
+        assert gone(process, folder)
+
+
+def test_a_command_ends_with_the_launcher_that_runs_it(tmp_path):
+    program = f"import time; open('{tmp_path}/started', 'w'); time.sleep(8); open('{tmp_path}/late', 'w')"
+    with subprocess.Popen([sys.executable, "-m", "tests.postgres", sys.executable, "-c", program], cwd=ROOT) as run:
+        while not (tmp_path / "started").exists():
+            time.sleep(0.05)
+        run.terminate()
+        assert run.wait(timeout=7) == 143
+    assert not (tmp_path / "late").exists()
+
+
 def test_a_server_that_cannot_start_says_why(tmp_path, capfd):
     broken = tmp_path / "bin"
     broken.mkdir(mode=0o755)
