@@ -100,8 +100,12 @@ everything = st.builds(
 
 
 def exact(message: Everything) -> str:
-    """Equality is not enough: True == 1 == 1.0 and Decimal("1.0") == Decimal("1.00"). Sets have no order."""
-    return repr({name: sorted(value) if isinstance(value, set) else value for name, value in message.payload.items()})
+    """Equality is not enough: True == 1 == 1.0 and Decimal("1.0") == Decimal("1.00"). Sets and mappings have no order."""
+    return repr([sorted(value.items()) if isinstance(value, dict) else value for value in ordered(message)])
+
+
+def ordered(message: Everything) -> list[object]:
+    return [sorted(value) if isinstance(value, set) else value for value in message.payload.values()]
 
 
 @given(everything)
