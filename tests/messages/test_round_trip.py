@@ -100,7 +100,7 @@ everything = st.builds(
 
 
 def exact(message: Everything) -> str:
-    """Equality is not enough: True == 1 == 1.0 and Decimal("1.0") == Decimal("1.00"). Sets and mappings have no order."""
+    """Equality is not enough: True == 1 == 1.0, Decimal("1.0") == Decimal("1.00"). Sets and mappings have no order."""
     return repr([sorted(value.items()) if isinstance(value, dict) else value for value in ordered(message)])
 
 
