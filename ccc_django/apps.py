@@ -1,7 +1,11 @@
 """App: what Django needs to know."""
 
+from typing import Any
+
 from django.apps import AppConfig
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from django.utils.translation import gettext_lazy as _
 
 from ccc_django.conf import conf
@@ -21,6 +25,13 @@ class CCCDjangoConfig(AppConfig):
         from ccc_django import checks  # noqa: F401, PLC0415 - importing registers them
 
         refuse_missing_driver()
+        connection_created.connect(teach_sqlite, dispatch_uid="ccc_django")
+
+
+def teach_sqlite(connection: BaseDatabaseWrapper, **_kwargs: Any) -> None:
+    """SQLite before 3.41 has no unhex()."""
+    if connection.vendor == "sqlite":
+        connection.connection.create_function("unhex", 1, bytes.fromhex, deterministic=True)
 
 
 def refuse_missing_driver() -> None:

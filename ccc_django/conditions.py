@@ -27,11 +27,11 @@ VALIDATORS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A message of this type with this value of this attribute matters."""
+    """A message of this type with this value of this attribute matters; without an attribute, any of this type."""
 
     type: str
-    name: str
-    value: Any
+    name: str = ""
+    value: Any = None
 
 
 def condition_value(message_class: type[BaseModel], rules: Iterable[IndexedField], value: Any) -> Any:

@@ -1,12 +1,12 @@
 """Settings: flat CCC_* names in the project's settings, read when they are used."""
 
-import os
 from typing import Any, Generic, TypeVar, overload
 
 try:
     from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
 except ModuleNotFoundError:  # a Spark executor has no Django
-    settings = None  # type: ignore[assignment]
+    settings, ImproperlyConfigured = None, Exception  # type: ignore[assignment,misc]
 
 T = TypeVar("T")
 
@@ -35,13 +35,16 @@ class Conf:
 
     database = Setting("default")
     max_payload = Setting(1_048_576)
+    prepare = Setting(True)  # noqa: FBT003 - a default, not an argument
+    notify = Setting(True)  # noqa: FBT003
 
 
 def configured(name: str, default: T) -> T:
     """The project's value, or the default where no project is set up, as on a Spark executor."""
-    if settings is None or not (settings.configured or "DJANGO_SETTINGS_MODULE" in os.environ):
+    try:
+        value: T = getattr(settings, name, default)
+    except ImproperlyConfigured:
         return default
-    value: T = getattr(settings, name, default)
     return value
 
 

@@ -4,10 +4,21 @@ CCCError
 ├── MessageTypeTaken      two classes claim one message type
 ├── ReservedName          a payload attribute has a name that the envelope uses
 ├── Unstorable            a value has no exact form in the log
+├── EmptyGuard            a guard without any condition
+├── AppendConflict        something relevant has happened: read again and decide again
+├── AppendInterrupted     deadlock or lock time-out: the outermost transaction must run again
+├── DuplicateMessage      a message with this id is in the log, with other content
+├── WrongIsolation        the transaction sees the past: READ COMMITTED is needed
+├── ReadFromReplica       positions are read from the database that they are written to
 └── ExtraMissing          an optional package is needed and not installed
 
 A payload that does not fit its class raises pydantic's ``ValidationError``, which names class and field.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ccc_django.guards import Guard
 
 
 class CCCError(Exception):
@@ -33,6 +44,44 @@ class Unstorable(CCCError, ValueError):
     def inside(self, key: str | int) -> "Unstorable":
         """The same problem, seen from the container that holds the value under this key."""
         return Unstorable(self.reason, (key, *self.path))
+
+
+class EmptyGuard(CCCError, ValueError):
+    """A guard without any condition."""
+
+
+class AppendConflict(CCCError):
+    """Something that matches the guard was appended since its reader looked; nothing was appended now."""
+
+    def __init__(self, guard: "Guard", conflicts: "list[tuple[int, str]]") -> None:
+        self.guard = guard
+        self.conflicts = conflicts
+        self.positions = [position for position, _ in conflicts]
+        self.types = sorted({message_type for _, message_type in conflicts})
+        super().__init__(
+            f"{', '.join(self.types)} at {', '.join(map(str, self.positions))}: appended after position {guard.after}, "
+            "which the decision had not seen. Read again and decide again. If you appended this yourself with the same "
+            "guard, go on with guard.moved_past(stored)."
+        )
+
+    def __reduce__(self) -> "tuple[type[AppendConflict], tuple[Any, ...]]":
+        return type(self), (self.guard, self.conflicts)
+
+
+class AppendInterrupted(CCCError):
+    """The database gave up waiting: the outermost transaction must run again, as store.retrying() does."""
+
+
+class DuplicateMessage(CCCError, ValueError):
+    """A message with this id is in the log already, with other content."""
+
+
+class WrongIsolation(CCCError):
+    """A transaction under REPEATABLE READ or SERIALIZABLE sees the past, and would lose conflicts."""
+
+
+class ReadFromReplica(CCCError):
+    """Positions are read from the database that they are written to."""
 
 
 class ExtraMissing(CCCError, ImportError):

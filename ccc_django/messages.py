@@ -177,6 +177,10 @@ class Message(BaseModel):
         given = {name: getattr(self, name) for name in PARTS}
         return type(self)(**{**self.payload, **attributes}, **given)
 
+    def placed(self, position: int, appended_at: "datetime") -> Self:
+        """A copy that knows its place in the log."""
+        return self._in(replace(self.envelope, position=position, appended_at=appended_at))
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy; with an update it is checked like a new message."""
         return self.with_payload(**update) if update else super().model_copy(deep=deep)
@@ -208,8 +212,11 @@ class Message(BaseModel):
         self.__dict__.update(as_restored, _payload_json=payload_json, _envelope=envelope)
 
     def _with(self, **parts: Any) -> Self:
+        return self._in(replace(self.envelope, **parts, position=None, appended_at=None))
+
+    def _in(self, envelope: Envelope) -> Self:
         copy = super().model_copy()
-        copy.__dict__["_envelope"] = replace(self.envelope, **parts, position=None, appended_at=None)
+        copy.__dict__["_envelope"] = envelope
         return copy
 
 

@@ -16,6 +16,7 @@ resources = ExitStack()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--proof", action="store_true", help="the full sizes of the long proofs")
     parser.addoption("--database", choices=["sqlite", "postgres"], default="sqlite", help="where the suite runs")
 
 
@@ -40,12 +41,19 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"database: {config.option.database}"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "postgres: about what only PostgreSQL can do; not run on SQLite")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.option.database == "sqlite":
-        return
-    chosen = [item for item in items if uses_database(item)]
+    chosen = [item for item in items if belongs(item, config.option.database)]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen
+
+
+def belongs(item: pytest.Item, database: str) -> bool:
+    """Tests without a database run once; tests about PostgreSQL run there."""
+    return not item.get_closest_marker("postgres") if database == "sqlite" else uses_database(item)
 
 
 def uses_database(item: pytest.Item) -> bool:

@@ -1,5 +1,9 @@
 """Models: the tables of the log, one a file."""
 
+from ccc_django.models.key_pair import KeyPair
+from ccc_django.models.message_key_pair import MessageKeyPair
+from ccc_django.models.scheduled_message import ScheduledMessage
+from ccc_django.models.shape import Shape
 from ccc_django.models.stored_message import StoredMessage
 
-__all__ = ["StoredMessage"]
+__all__ = ["KeyPair", "MessageKeyPair", "ScheduledMessage", "Shape", "StoredMessage"]

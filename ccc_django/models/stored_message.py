@@ -1,16 +1,80 @@
 """Messages table: the log itself, one row a message, in the order of positions."""
 
-from typing import Self
+from collections.abc import Iterable, Iterator
+from datetime import UTC
+from typing import Any, Self
+from uuid import UUID
 
 from django.db import models
-from django.db.models.functions import Now
+from django.db.models.functions import Cast, Now
 from django.utils.translation import gettext_lazy as _
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from ccc_django.envelope import MAX_NAME, Envelope
 from ccc_django.messages import Message
 from ccc_django.models.base import LogManager
 from ccc_django.restoring import restore
+
+
+class StoredMessageQuerySet(models.QuerySet["StoredMessage"]):
+    """Parts of the log."""
+
+    def after(self, position: int) -> Self:
+        """Beyond a position."""
+        return self.filter(position__gt=position)
+
+    def upto(self, position: int) -> Self:
+        """At or before a position."""
+        return self.filter(position__lte=position)
+
+    def of_types(self, types: Iterable[str]) -> Self:
+        """Of one of these types."""
+        return self.filter(message_type__in=list(types))
+
+    def correlated(self, correlation_id: UUID) -> Self:
+        """Of one trace."""
+        return self.filter(correlation_id=correlation_id)
+
+    def messages(self) -> Iterator[Message]:
+        """The messages themselves, a few at a time."""
+        columns = self.annotate(
+            payload_text=Cast("payload", models.TextField()), metadata_text=Cast("metadata", models.TextField())
+        )
+        return map(message_of, columns.values_list(*COLUMNS).iterator())
+
+
+StoredMessageManager = LogManager.from_queryset(StoredMessageQuerySet)
+
+COLUMNS = (
+    "position",
+    "message_id",
+    "message_type",
+    "version",
+    "topic",
+    "payload_text",
+    "metadata_text",
+    "correlation_id",
+    "causation_id",
+    "created_at",
+    "appended_at",
+)
+
+
+def message_of(row: tuple[Any, ...]) -> Message:
+    """The message that a row of these columns stores."""
+    envelope = Envelope(
+        id=row[1],
+        type=row[2],
+        version=row[3],
+        topic=row[4],
+        created_at=row[9].astimezone(UTC),
+        metadata=from_json(row[6]),
+        correlation_id=row[7],
+        causation_id=row[8],
+        position=row[0],
+        appended_at=row[10].astimezone(UTC),
+    )
+    return restore(envelope, row[5])
 
 
 class StoredMessage(models.Model):
@@ -28,7 +92,7 @@ class StoredMessage(models.Model):
     created_at = models.DateTimeField(_("created at"), help_text=_("The message's own time."))
     appended_at = models.DateTimeField(_("appended at"), db_default=Now(), help_text=_("The database's time."))
 
-    objects = LogManager["StoredMessage"]()
+    objects = StoredMessageManager()
 
     class Meta:
         db_table = "ccc_messages"
@@ -45,35 +109,3 @@ class StoredMessage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.message_type} @ {self.position}"
-
-    @classmethod
-    def of(cls, message: Message) -> Self:
-        """The row that stores a message."""
-        return cls(
-            message_id=message.id,
-            message_type=message.type,
-            version=message.version,
-            topic=message.topic,
-            payload=from_json(message.payload_json),
-            metadata=dict(message.metadata),
-            correlation_id=message.correlation_id,
-            causation_id=message.causation_id,
-            created_at=message.created_at,
-        )
-
-    @property
-    def message(self) -> Message:
-        """The message that this row stores."""
-        envelope = Envelope(
-            id=self.message_id,
-            type=self.message_type,
-            version=self.version,
-            topic=self.topic,
-            created_at=self.created_at,
-            metadata=self.metadata,
-            correlation_id=self.correlation_id,
-            causation_id=self.causation_id,
-            position=self.position,
-            appended_at=self.appended_at,
-        )
-        return restore(envelope, to_json(self.payload).decode())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from ccc_django import Event, UnknownMessage
+from ccc_django import Event, UnknownMessage, store
 from ccc_django.models import StoredMessage
 from ccc_django.restoring import restore
 
@@ -121,13 +121,12 @@ def test_a_message_comes_back_from_its_json(message):
 def test_a_message_comes_back_from_the_database():
     @given(everything)
     def comes_back(message):
-        row = StoredMessage.of(message)
-        row.save()
-        restored = StoredMessage.objects.get(pk=row.pk).message
-        assert restored == message
+        [stored] = store.append(message)
+        [restored] = StoredMessage.objects.filter(position=stored.position).messages()
+        assert restored == stored == message
         assert exact(restored) == exact(message)
         assert restored.key_pairs == message.key_pairs
-        assert restored.position == row.position
+        assert restored.envelope.appended_at == stored.envelope.appended_at
 
     comes_back()
 
@@ -137,9 +136,8 @@ def test_a_message_comes_back_from_the_database():
     "text", ["|", ":", "a|b:c", "'; DROP TABLE ccc_messages; --", '"\\', "%s %(x)s", "🎓", "\\u0000", "x" * 1_000_000]
 )
 def test_hostile_text_comes_back_from_the_database(text):
-    row = StoredMessage.of(Named(name=text, metadata={text[:100]: text[:100]}))
-    row.save()
-    restored = StoredMessage.objects.get(pk=row.pk).message
+    store.append(Named(name=text, metadata={text[:100]: text[:100]}))
+    [restored] = store.read(Named.to_conditions(name=text)).messages
     assert restored.name == text
     assert restored.metadata == {text[:100]: text[:100]}
 

@@ -30,7 +30,7 @@ def manage(tmp_path):
 def test_the_main_job_stores_and_restores_a_term(manage):
     done = manage("run_term", "--students", "20", "--courses", "5")
     assert done.returncode == 0, done.stderr
-    assert "190 messages stored and read back" in done.stdout
+    assert "190 messages appended and read back" in done.stdout
     assert "60  user.joined_course" in done.stdout
     assert "Every message came back exactly as it was." in done.stdout
     assert manage("run_term", "--students", "3").returncode == 0, "a second term on the same database"
@@ -40,7 +40,7 @@ def test_the_main_job_works_without_rich(manage):
     code = "import sys; sys.modules['rich'] = None; sys.argv[0] = 'manage.py'; exec(open('manage.py').read())"
     done = manage("run_term", "--students", "2", code=code)
     assert done.returncode == 0, done.stderr
-    assert "Storing the term …" in done.stdout
+    assert "Running the term …" in done.stdout
 
 
 def test_the_project_passes_its_own_checks(manage):

@@ -151,9 +151,9 @@ def test_the_bundled_server_runs_too():
 
 
 @contextmanager
-def a_run(then: str = "input()") -> Iterator[tuple[subprocess.Popen[str], Path]]:
+def a_run(first: str = "pass") -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A process that uses a server, and the server's folder."""
-    program = f"from tests.postgres import running\nwith running() as url:\n print(url, flush=True)\n {then}"
+    program = f"from tests.postgres import running\nwith running() as url:\n {first}\n print(url, flush=True)\n input()"
     command = [sys.executable, "-c", program]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, text=True, stdin=pipe, stdout=pipe, start_new_session=True) as run:
@@ -173,7 +173,7 @@ def test_a_killed_run_leaves_no_server_behind(signal_number, kill):
 
 def test_a_killed_run_leaves_no_server_behind_even_if_a_child_of_it_lives_on():
     """A forked child holds the pipe open that would tell the keeper."""
-    with a_run(then="import os, time\n if not os.fork(): time.sleep(60)\n input()") as (run, folder):
+    with a_run(first="import os, time\n if not os.fork(): time.sleep(60)") as (run, folder):
         process = server_pid(folder)
         os.kill(run.pid, signal.SIGKILL)
         run.wait(timeout=20)

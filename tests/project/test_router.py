@@ -51,18 +51,17 @@ def test_the_tables_are_made_in_the_log_database_only(tmp_path):
         django.setup()
         from django.core.management import call_command
         from django.db import connections
-        from ccc_django import Event
+        from ccc_django import Event, store
         from ccc_django.models import StoredMessage
 
         call_command("migrate", verbosity=0, skip_checks=True)
         call_command("migrate", database="log", app_label="ccc_django", verbosity=0, skip_checks=True)
         class Rang(Event, type="rang"): pass
-        StoredMessage.objects.bulk_create([StoredMessage.of(Rang())])
-        StoredMessage.of(Rang()).save()
+        store.append([Rang(), Rang()])
         for alias in ("default", "log"):
             tables = connections[alias].introspection.table_names()
             print(alias, "ccc_messages" in tables, "auth_user" in tables)
-        print(StoredMessage.objects.count(), type(StoredMessage.objects.first().message).__name__)
+        print(StoredMessage.objects.count(), type(store.read().messages[0]).__name__)
     """)
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert run.stdout.split("\n")[:3] == ["default False True", "log True False", "2 Rang"], run.stderr

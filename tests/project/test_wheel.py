@@ -11,12 +11,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 PROGRAM = """
-from ccc_django import Event
-from ccc_django.models import StoredMessage
+from ccc_django import Event, store
 class CourseCreated(Event, type="course.created"):
     course_name: str
-StoredMessage.of(CourseCreated(course_name="Algebra")).save()
-print(repr(StoredMessage.objects.get().message))
+store.append(CourseCreated(course_name="Algebra"))
+result = store.read(CourseCreated.to_conditions(course_name="Algebra"))
+store.append(CourseCreated(course_name="History"), guard=result.guard)
+print(repr(result.messages[0]))
 """
 
 
@@ -39,7 +40,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == {"ccc_django"}
-    assert {"ccc_django/py.typed", "ccc_django/migrations/0001_messages.py"} <= set(names)
+    assert {"ccc_django/py.typed", "ccc_django/migrations/0001_messages.py", "ccc_django/sql/sqlite/head.sql"} <= set(
+        names
+    )
 
 
 def test_a_new_project_needs_only_installed_apps_and_migrate(wheel, tmp_path):

@@ -6,10 +6,9 @@ from collections import Counter
 from itertools import islice
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
-from ccc_django import Message
-from ccc_django.models import StoredMessage
+from ccc_django import Message, store
 from courses.progress import progress
 from courses.term import term
 
@@ -17,7 +16,7 @@ BATCH = 500
 
 
 class Command(BaseCommand):
-    """Run a term: courses are joined, orders are placed, everything is stored and read back."""
+    """Run a term: courses are joined, orders are placed, everything is appended and read back."""
 
     help = __doc__
 
@@ -30,16 +29,18 @@ class Command(BaseCommand):
     def handle(self, *, students: int, courses: int, seed: int, **_options: Any) -> None:
         """Store the term's messages, read them back, and say what happened."""
         messages = list(term(students=students, courses=courses, seed=seed))
+        if not messages:
+            raise CommandError("A term without students and courses has no messages.")
         started = time.perf_counter()
-        store(messages)
-        restored = read_back(messages)
+        stored = append(messages)
+        restored = list(store.stream(after=(stored[0].position or 1) - 1))
         seconds = time.perf_counter() - started
         self.report(messages, seconds, same=restored == messages)
 
     def report(self, messages: list[Message], seconds: float, *, same: bool) -> None:
         """What happened, for people."""
         pairs = Counter(pair for message in messages for pair in message.key_pairs)
-        self.stdout.write(f"\n{len(messages):,} messages stored and read back in {seconds:.1f} s\n")
+        self.stdout.write(f"\n{len(messages):,} messages appended and read back in {seconds:.1f} s\n")
         for type, count in Counter(message.type for message in messages).most_common():
             self.stdout.write(f"  {count:>7,}  {type}")
         self.stdout.write(f"\nThey can be found by {len(pairs):,} attribute values. The busiest:")
@@ -53,14 +54,10 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
 
-def store(messages: list[Message]) -> None:
+def append(messages: list[Message]) -> list[Message]:
     """Write the messages in batches."""
-    remaining = progress(messages, total=len(messages), label="Storing the term")
+    remaining = progress(messages, total=len(messages), label="Running the term")
+    stored: list[Message] = []
     while batch := list(islice(remaining, BATCH)):
-        StoredMessage.objects.bulk_create([StoredMessage.of(message) for message in batch])
-
-
-def read_back(messages: list[Message]) -> list[Message]:
-    """The last messages of the log, as many as were just written, in order."""
-    rows = StoredMessage.objects.order_by("-position")[: len(messages)]
-    return [row.message for row in reversed(rows)]
+        stored += store.append(batch)
+    return stored

@@ -1,0 +1,56 @@
+"""Database: runs our statements, by name, on the connection that Django has open."""
+
+from typing import Any
+
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from ccc_django.conf import conf
+from ccc_django.sql import statement
+
+Row = tuple[Any, ...]
+Call = tuple[str, dict[str, Any]]
+
+
+def connection() -> BaseDatabaseWrapper:
+    """Django's connection to the database of the log."""
+    return connections[conf.database]
+
+
+def is_sqlite() -> bool:
+    """Whether the log is in SQLite."""
+    return connection().vendor == "sqlite"
+
+
+def in_transaction() -> bool:
+    """Whether the caller has a transaction open, which ours becomes a part of."""
+    return not connection().get_autocommit()
+
+
+def rows(name: str, **parameters: Any) -> list[Row]:
+    """What a statement returns."""
+    return in_one_trip((name, parameters))[0]
+
+
+def in_one_trip(*calls: Call) -> list[list[Row]]:
+    """What several statements return, sent together where the database allows it.
+
+    Outside of a transaction they are one transaction.
+    """
+    database = connection()
+    if database.vendor != "sqlite":
+        from ccc_django import postgres  # noqa: PLC0415 - an extra
+
+        return postgres.in_one_trip(database, calls)
+    results = []
+    with database.cursor() as cursor:
+        for name, parameters in calls:
+            cursor.execute(statement(name, "sqlite"), parameters)
+            results.append(cursor.fetchall() if cursor.description else [])
+    return results
+
+
+def many(name: str, parameters: list[Row]) -> None:
+    """Run one statement for each of several rows; for SQLite, where a statement costs no journey."""
+    with connection().cursor() as cursor:
+        cursor.executemany(statement(name, "sqlite"), parameters)

@@ -1,0 +1,107 @@
+"""Notify: a hint that something may have come, never needed for correctness; a lost one costs only latency.
+
+It is sent after the outermost commit and outside of the append's transaction: inside, it would serialise every commit
+of the database.
+"""
+
+import logging
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import Error, transaction
+
+from ccc_django import db
+from ccc_django.conf import conf
+
+logger = logging.getLogger(__name__)
+
+CHANNEL = "ccc_django"
+INTERVAL = 0.01  # seconds in which a process announces a type once
+POLL = 0.05  # seconds between two looks at SQLite, which cannot call
+MOST_BYTES = 7_900  # PostgreSQL takes 8,000
+
+_announced: dict[str, float] = {}
+
+
+def announce(types: Iterable[str]) -> None:
+    """Tell listeners, after the outermost commit, that messages of these types may have come."""
+    if conf.notify and not db.is_sqlite():
+        known = sorted(set(types))
+        transaction.on_commit(lambda: _send(known), using=conf.database)
+
+
+def _send(types: list[str]) -> None:
+    now = time.monotonic()
+    fresh = [each for each in types if now - _announced.get(each, -INTERVAL) >= INTERVAL]
+    if not fresh or db.in_transaction():
+        return
+    _announced.update(dict.fromkeys(fresh, now))
+    payload = "\n".join(fresh)
+    try:
+        db.rows("notify", channel=CHANNEL, payload=payload if len(payload.encode()) <= MOST_BYTES else "")
+    except Error:
+        logger.warning("Listeners were not notified; they will find the messages when they look.", exc_info=True)
+
+
+def wait(types: Iterable[str] = (), timeout: float = 1.0) -> bool:
+    """Wait until messages of these types, or of any, may have come; False if the time is over first."""
+    with listening(types) as listener:
+        return listener.wait(timeout)
+
+
+@contextmanager
+def listening(types: Iterable[str] = ()) -> Iterator["Listener | Poller"]:
+    """Something that waits again and again, with a connection of its own where the database can call."""
+    if db.is_sqlite():
+        yield Poller()
+        return
+    from psycopg import Connection  # noqa: PLC0415 - an extra
+
+    database = db.connection()
+    parameters = {name: value for name, value in database.get_connection_params().items() if name not in NOT_OURS}
+    with Connection.connect(**parameters, autocommit=True) as connection:
+        connection.execute("LISTEN ccc_django")
+        yield Listener(connection, frozenset(types))
+
+
+NOT_OURS = {"cursor_factory", "context", "prepare_threshold"}
+
+
+class Listener:
+    """Waits for PostgreSQL to call."""
+
+    def __init__(self, connection: Any, types: frozenset[str]) -> None:
+        self.connection = connection
+        self.types = types
+
+    def wait(self, timeout: float) -> bool:
+        """Whether messages may have come within the time."""
+        deadline = time.monotonic() + timeout
+        while (left := deadline - time.monotonic()) > 0:
+            for notification in self.connection.notifies(timeout=left, stop_after=1):
+                if self.concerns(notification.payload.split("\n")):
+                    return True
+        return False
+
+    def concerns(self, types: list[str]) -> bool:
+        """Whether a call is about what we wait for; an empty one may be about anything."""
+        return not self.types or types == [""] or not self.types.isdisjoint(types)
+
+
+class Poller:
+    """Looks at SQLite now and then."""
+
+    def __init__(self) -> None:
+        self.head = db.rows("head")[0][0]
+
+    def wait(self, timeout: float) -> bool:
+        """Whether messages have come within the time."""
+        deadline = time.monotonic() + timeout
+        while (head := db.rows("head")[0][0]) == self.head:
+            if (left := deadline - time.monotonic()) <= 0:
+                return False
+            time.sleep(min(POLL, left))
+        self.head = head
+        return True

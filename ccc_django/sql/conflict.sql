@@ -1,0 +1,23 @@
+conflict AS MATERIALIZED (
+    SELECT entry.position
+    FROM driver
+    CROSS JOIN LATERAL unnest(driver.pairs) AS wanted(pair)
+    CROSS JOIN LATERAL (
+        SELECT entry.position FROM ccc_message_key_pairs AS entry
+-- include: belongs
+          AND entry.position <> ALL ((SELECT %(seen)s)::bigint[])
+        ORDER BY entry.position
+        LIMIT (SELECT %(most)s::int)
+    ) AS entry
+    UNION
+    SELECT message.position
+    FROM unnest((SELECT %(whole_types)s::text[])) AS whole(type)
+    CROSS JOIN LATERAL (
+        SELECT message.position FROM ccc_messages AS message
+        WHERE message.message_type = whole.type
+          AND message.position > (SELECT %(after)s::bigint) AND message.position <> ALL ((SELECT %(seen)s)::bigint[])
+        ORDER BY message.position
+        LIMIT (SELECT %(most)s::int)
+    ) AS message
+    LIMIT (SELECT %(most)s::int)
+)

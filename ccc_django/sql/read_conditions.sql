@@ -1,0 +1,31 @@
+-- read_conditions: the messages that belong to conditions, in the order of the log.
+WITH
+-- include: need
+, found AS MATERIALIZED (
+    SELECT entry.position
+    FROM driver
+    CROSS JOIN LATERAL unnest(driver.pairs) AS wanted(pair)
+    CROSS JOIN LATERAL (
+        SELECT entry.position FROM ccc_message_key_pairs AS entry
+-- include: belongs
+        ORDER BY entry.position
+        LIMIT (SELECT %(most)s::bigint)
+    ) AS entry
+    UNION
+    SELECT message.position
+    FROM unnest((SELECT %(whole_types)s::text[])) AS whole(type)
+    CROSS JOIN LATERAL (
+        SELECT message.position FROM ccc_messages AS message
+        WHERE message.message_type = whole.type
+          AND message.position > (SELECT %(after)s::bigint) AND message.position <= (SELECT %(upto)s::bigint)
+        ORDER BY message.position
+        LIMIT (SELECT %(most)s::bigint)
+    ) AS message
+    ORDER BY position
+    LIMIT (SELECT %(most)s::bigint)
+)
+SELECT
+    message.position, message.message_id, message.message_type, message.version, message.topic, message.payload::text,
+    message.metadata::text, message.correlation_id, message.causation_id, message.created_at, message.appended_at
+FROM found JOIN ccc_messages AS message USING (position)
+ORDER BY message.position

@@ -1,0 +1,1 @@
+RELEASE SAVEPOINT ccc_append

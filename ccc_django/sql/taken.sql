@@ -1,0 +1,1 @@
+(SELECT nullif(current_setting('ccc_django.positions'), '')::bigint[] AS positions OFFSET 0) AS taken

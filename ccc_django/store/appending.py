@@ -1,0 +1,73 @@
+"""Append: messages enter the log, all or none, unless a guard finds that something relevant has happened."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from ccc_django import notifications
+from ccc_django.conf import conf
+from ccc_django.entries import Entry
+from ccc_django.errors import AppendConflict
+from ccc_django.guards import Guard
+from ccc_django.messages import Message
+from ccc_django.restoring import UnknownMessage
+from ccc_django.store import duplicates, writing
+from ccc_django.store.retries import naming_interruptions
+
+Place = tuple[int, datetime]
+
+
+def append(messages: Message | Iterable[Message], *, guard: Guard | None = None) -> list[Message]:
+    """Add messages to the log and return them with their positions.
+
+    Inside of a transaction they become visible with its commit; otherwise at once. With a guard nothing is added, and
+    AppendConflict raised, if something that matches it has been appended since its reader looked.
+    """
+    given = [messages] if isinstance(messages, Message) else list(messages)
+    entries = duplicates.merged([entry_of(message) for message in given])
+    with naming_interruptions():
+        places = add(entries, guard)
+    notifications.announce(entry.message_type for entry in entries)
+    return [message.placed(*places[message.id]) for message in given]
+
+
+def append_on_commit(messages: Message | Iterable[Message]) -> None:
+    """Append just after the caller's commit, so that a slow transaction holds nothing back meanwhile.
+
+    The promise is weaker: a process that dies between the two commits loses the messages.
+    """
+    given = [messages] if isinstance(messages, Message) else list(messages)
+    transaction.on_commit(lambda: append(given) and None, using=conf.database)
+
+
+def entry_of(message: Message) -> Entry:
+    """What is written for a message; one without a class cannot be indexed."""
+    if isinstance(message, UnknownMessage):
+        raise TypeError(f"{message.type} cannot be appended: {message.reason}")
+    return Entry.of(message)
+
+
+def add(entries: list[Entry], guard: Guard | None = None) -> dict[UUID, Place]:
+    """Write entries; those that are in the log already, with the same content, keep the place that they have."""
+    if not entries:
+        return {}
+    failure: Exception | None = None
+    try:
+        if places := writing.write(entries, guard):
+            return places
+    except IntegrityError as error:
+        failure = error
+    known = duplicates.known(entries)
+    if not known:
+        raise failure or conflict(guard)
+    rest = [entry for entry in entries if entry.message_id not in known]
+    return known | add(rest, guard and replace(guard, seen=guard.seen.union(place[0] for place in known.values())))
+
+
+def conflict(guard: Guard | None) -> Exception:
+    """The error for a guard that found something."""
+    assert guard is not None  # noqa: S101 - an append without a guard writes or fails
+    return AppendConflict(guard, writing.conflicts(guard))

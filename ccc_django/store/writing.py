@@ -1,0 +1,100 @@
+"""Writing: the statements of an append, in their order: locks that may wait, then the check and the rows."""
+
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import Error, transaction
+
+from ccc_django import db, entries, locks
+from ccc_django.conf import conf
+from ccc_django.entries import Entry
+from ccc_django.errors import WrongIsolation
+from ccc_django.guards import Guard, Wanted
+from ccc_django.models import matching
+
+BATCH = 2_000  # rows a statement: memory stays bounded, and journeys few
+MOST_CONFLICTS = 100  # as many as an error shows
+
+Place = tuple[int, datetime]
+
+
+def write(given: list[Entry], guard: Guard | None) -> dict[UUID, Place] | None:
+    """Write entries and say where they stand; None if the guard found something, and then nothing is written."""
+    wanted = Wanted.by(guard.conditions) if guard else None
+    batches = [given[start : start + BATCH] for start in range(0, len(given), BATCH)]
+    places = _to_sqlite(batches, guard) if db.is_sqlite() else _to_postgres(batches, guard, wanted)
+    return dict(zip((entry.message_id for entry in given), places, strict=True)) if places else None
+
+
+def conflicts(guard: Guard, *, most: int = MOST_CONFLICTS) -> list[tuple[int, str]]:
+    """Positions and types of what a guard finds, the first of them."""
+    return matching.conflicts(Wanted.by(guard.conditions), after=guard.after, seen=guard.seen, most=most)
+
+
+def _to_postgres(batches: list[list[Entry]], guard: Guard | None, wanted: Wanted | None) -> list[Place]:
+    in_transaction = len(batches) > 1 or db.in_transaction()
+    lock = locks.call((entry for batch in batches for entry in batch), wanted, in_transaction=in_transaction)
+    with transaction.atomic(using=conf.database) if len(batches) > 1 else nullcontext():
+        [[isolation, *_]], _, places, *_ = _in_savepoint(lock, *_insertion(batches[0], guard, wanted))
+        if guard and isolation != "read committed":
+            raise WrongIsolation(f"A guarded append needs READ COMMITTED; this transaction is {isolation.upper()}.")
+        if places:
+            places += [place for batch in batches[1:] for place in db.in_one_trip(*_insertion(batch))[1]]
+    return places
+
+
+def _insertion(batch: list[Entry], guard: Guard | None = None, wanted: Wanted | None = None) -> list[db.Call]:
+    """Small statements in one message cost half of what one large statement does."""
+    columns = entries.parameters(batch)
+    looked_for: dict[str, Any] = {}
+    if guard and wanted:
+        looked_for = wanted.parameters(after=guard.after, most=1) | {"seen": list(guard.seen)}
+    take = "take_guarded_positions" if guard else "take_positions"
+    inserts = ("insert_messages", "insert_entries", "insert_key_pairs", "insert_shapes")
+    return [(take, columns | looked_for), *((name, columns) for name in inserts)]
+
+
+def _in_savepoint(*calls: db.Call) -> list[list[db.Row]]:
+    """Inside of the caller's transaction a failure undoes the append alone; the savepoint costs no journey."""
+    if not db.in_transaction():
+        return db.in_one_trip(*calls)
+    try:
+        return db.in_one_trip(("savepoint", {}), *calls, ("release_savepoint", {}))[1:-1]
+    except Error:
+        db.rows("rollback_to_savepoint")
+        raise
+
+
+def _to_sqlite(batches: list[list[Entry]], guard: Guard | None) -> list[Place]:
+    places: list[Place] = []
+    with transaction.atomic(using=conf.database):
+        db.rows("lock_append")
+        if guard and conflicts(guard, most=1):
+            return []
+        for batch in batches:
+            places += _insert_into_sqlite(batch)
+    return places
+
+
+def _insert_into_sqlite(batch: list[Entry]) -> list[Place]:
+    [[first, now]] = db.rows("next_position")
+    columns = entries.parameters(batch)
+    db.many("insert_message", [(first + number, *_sqlite_row(entry), now) for number, entry in enumerate(batch)])
+    pairs, shapes = columns["entry_pairs"], columns["entry_shapes"]
+    positions = [first + number - 1 for number in columns["entry_numbers"]]
+    db.many("insert_entry", list(zip((pair.bytes for pair in pairs), shapes, positions, strict=True)))
+    digests = [pair.bytes for pair in columns["pair_ids"]]
+    db.many("insert_key_pair", list(zip(digests, columns["pair_names"], columns["pair_values"], strict=True)))
+    db.many(
+        "insert_shape", list(zip(columns["shape_ids"], columns["shape_types"], columns["shape_names"], strict=True))
+    )
+    appended_at = datetime.fromisoformat(now).replace(tzinfo=UTC)
+    return [(first + number, appended_at) for number in range(len(batch))]
+
+
+def _sqlite_row(entry: Entry) -> tuple[Any, ...]:
+    """The columns of a message as Django keeps them in SQLite."""
+    created_at = entry.created_at.replace(tzinfo=None).isoformat(sep=" ")
+    return (entry.message_id.hex, *entry[1:6], entry.correlation_id.hex, entry.causation_id.hex, created_at)
