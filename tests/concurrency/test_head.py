@@ -1,0 +1,164 @@
+"""Nobody who follows the log by position ever misses a message, whatever the writers do."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import connection, transaction
+
+from ccc_django import Event, store
+from tests.concurrency.processes import assert_overlapped, fork, in_background, together
+from tests.domain import CourseCreated, TermStarted
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Counted(Event, type="concurrency.counted"):
+    writer: int
+    number: int
+
+
+def write(writer: int, count: int) -> list[tuple[int, int]]:
+    """Append in every way there is; what was committed."""
+    dice, kept = random.Random(writer), []
+    number = 0
+    while number < count:
+        size = min(dice.choice([1, 1, 1, 2, 5]), count - number)
+        batch = [Counted(writer=writer, number=number + n) for n in range(size)]
+        if append_somehow(batch, dice.random()):
+            kept += [(writer, event.number) for event in batch]
+        number += size
+    return kept
+
+
+def append_somehow(batch: list[Event], way: float) -> bool:
+    if way < 0.6:
+        store.append(batch)
+        return True
+    with transaction.atomic():
+        if way < 0.7:  # a savepoint that is rolled back, and the same again
+            with transaction.atomic():
+                store.append([Counted(writer=-1, number=0), TermStarted()])
+                transaction.set_rollback(True)
+        store.append(batch)
+        if way < 0.85:
+            time.sleep(0.002)  # stays open while others commit
+        if way > 0.95:
+            transaction.set_rollback(True)
+    return way <= 0.95
+
+
+def follow(expected: int, stop: object) -> list[tuple[int, int]]:
+    """Read up to head, again and again, and never look back."""
+    after, seen = 0, []
+    while True:
+        finished = stop.value == expected
+        head = store.head()
+        messages = store.read(after=after, upto=head).messages
+        seen += [(message.writer, message.number) for message in messages if isinstance(message, Counted)]
+        after = max(after, head)
+        if finished:
+            return seen
+
+
+def test_a_follower_sees_every_message_once_and_in_order(proof):
+    writers, count = 8, 5_000 if proof else 150
+    stop = fork.Value("i", 0)
+
+    def writing(writer):
+        def task():
+            kept = write(writer, count)
+            with stop.get_lock():
+                stop.value += 1
+            return kept
+
+        return task
+
+    reports = together(*(writing(n) for n in range(writers)), lambda: follow(writers, stop), timeout=900)
+    assert_overlapped(reports)
+    seen = reports[-1].result
+    kept = [each for report in reports[:-1] for each in report.result]
+    assert sorted(seen) == sorted(kept), "each exactly once"
+    for writer in range(writers):
+        assert [number for who, number in seen if who == writer] == sorted(
+            number for who, number in kept if who == writer
+        ), "in order"
+
+
+def append_and_wait(pipe, wait: float) -> None:
+    with transaction.atomic():
+        store.append(CourseCreated(course_name="slow"))
+        pipe.send(True)
+        time.sleep(wait)
+
+
+def test_a_writer_that_dies_leaves_nothing_and_holds_nothing_back():
+    before = store.append(TermStarted())[0].position
+    for _ in range(5):
+        here, there = fork.Pipe()
+        with in_background(append_and_wait, there, 60) as process:
+            assert here.poll(20)
+            os.kill(process.pid, signal.SIGKILL)
+        [stored] = store.append(TermStarted())
+        deadline = time.monotonic() + 20
+        while store.head() < stored.position:
+            assert time.monotonic() < deadline
+    assert store.read(CourseCreated.to_conditions(course_name="slow")).messages == []
+    assert store.head() >= before
+
+
+@pytest.mark.postgres
+def test_head_waits_for_an_open_append_and_for_nothing_else():
+    [first] = store.append(TermStarted())
+    here, there = fork.Pipe()
+    with in_background(append_and_wait, there, 2):
+        assert here.poll(20)
+        started = time.monotonic()
+        [second] = store.append(TermStarted())
+        assert time.monotonic() - started < 1, "an open append delays no other"
+        assert store.head() == first.position
+        assert store.read(after=0).messages[-1].position == second.position, "reads are not cut"
+        while store.head() < second.position:
+            assert time.monotonic() - started < 20
+            time.sleep(0.05)
+        assert time.monotonic() - started > 1
+
+
+def write_a_group_and_wait(pipe, wait: float) -> None:
+    with transaction.atomic():
+        Group.objects.create(name="teachers")
+        pipe.send(True)
+        time.sleep(wait)
+
+
+@pytest.mark.postgres
+def test_open_transactions_of_the_application_do_not_hold_the_head_back():
+    here, there = fork.Pipe()
+    with in_background(write_a_group_and_wait, there, 3):
+        assert here.poll(20)
+        [stored] = store.append(TermStarted())
+        assert store.head() == stored.position
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("value", [None, 2**31 - 2, 2**40])
+def test_the_sequence_may_be_anywhere(value):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER SEQUENCE ccc_messages_position_seq RESTART")
+        assert store.head() == 0
+        if value:
+            cursor.execute("SELECT setval('ccc_messages_position_seq', %s)", [value])
+            assert store.head() == value
+    first = (value or 0) + 1
+    here, there = fork.Pipe()
+    with in_background(append_and_wait, there, 60):
+        assert here.poll(20)
+        assert store.head() == first - 1
+        stored = store.append([TermStarted(), TermStarted()])
+        assert [message.position for message in stored] == [first + 1, first + 2]
+        assert store.head() == first - 1
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval('ccc_messages_position_seq', 1000)")
