@@ -1,11 +1,11 @@
 """Checks: what would go wrong later is said at start, with what to do about it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004 - Django's own word
+from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004 - Django's own word
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, router
 from django.utils.translation import gettext as _
@@ -37,6 +37,20 @@ def check_database(**_options: Any) -> list[CheckMessage]:
         message = _("CCC_DATABASE = “%s” is not in DATABASES.") % conf.database
         return [Error(message, hint=_("Name one of: %s") % ", ".join(connections.settings), id="ccc_django.E002")]
     return [*_check_router(), *_check_engine()]
+
+
+@register(TAG, Tags.database)
+def check_sequence(databases: Sequence[str] | None = None, **_options: Any) -> list[CheckMessage]:
+    """A session must not keep positions in reserve: they would be used after higher ones, unnoticed by head."""
+    if conf.database not in (databases or ()) or connections[conf.database].vendor != "postgresql":
+        return []
+    with connections[conf.database].cursor() as cursor:
+        cursor.execute("SELECT cache_size FROM pg_sequences WHERE sequencename = 'ccc_messages_position_seq'")
+        sizes = [size for (size,) in cursor.fetchall()]
+    if max(sizes, default=1) == 1:
+        return []
+    hint = "ALTER SEQUENCE ccc_messages_position_seq CACHE 1"
+    return [Error(_("The sequence of positions has a cache: messages would be lost."), hint=hint, id="ccc_django.E007")]
 
 
 def _check_router() -> Iterator[CheckMessage]:

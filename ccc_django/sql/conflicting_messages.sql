@@ -4,5 +4,8 @@ WITH
 ,
 -- include: conflict
 SELECT message.position, message.message_type
-FROM conflict JOIN ccc_messages AS message USING (position)
+FROM conflict
+CROSS JOIN LATERAL (
+    SELECT * FROM ccc_messages AS row WHERE row.position = conflict.position OFFSET 0  -- a fence: by key, never by a scan
+) AS message
 ORDER BY message.position

@@ -16,9 +16,9 @@ WITH
     FROM unnest((SELECT %(whole_types)s::text[])) AS whole(type)
     CROSS JOIN LATERAL (
         SELECT message.position FROM ccc_messages AS message
-        WHERE message.message_type = whole.type
-          AND message.position > (SELECT %(after)s::bigint) AND message.position <= (SELECT %(upto)s::bigint)
-        ORDER BY message.position
+        WHERE (message.message_type, message.position) > (whole.type, (SELECT %(after)s::bigint))
+          AND (message.message_type, message.position) <= (whole.type, (SELECT %(upto)s::bigint))
+        ORDER BY message.message_type, message.position  -- only the index on both has this order
         LIMIT (SELECT %(most)s::bigint)
     ) AS message
     ORDER BY position
@@ -27,5 +27,8 @@ WITH
 SELECT
     message.position, message.message_id, message.message_type, message.version, message.topic, message.payload::text,
     message.metadata::text, message.correlation_id, message.causation_id, message.created_at, message.appended_at
-FROM found JOIN ccc_messages AS message USING (position)
+FROM found
+CROSS JOIN LATERAL (
+    SELECT * FROM ccc_messages AS row WHERE row.position = found.position OFFSET 0  -- a fence: by key, never by a scan
+) AS message
 ORDER BY message.position

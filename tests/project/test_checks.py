@@ -108,6 +108,18 @@ def check_in_a_new_process(engine: str, hidden: str) -> str:
     return run.stderr
 
 
+@pytest.mark.django_db
+@pytest.mark.postgres
+def test_positions_must_not_be_kept_in_reserve():
+    def complaints():
+        return [message.id for message in run_checks(tags=["ccc_django"], databases=["default"])]
+
+    assert complaints() == []
+    with connections["default"].cursor() as cursor:
+        cursor.execute("ALTER SEQUENCE ccc_messages_position_seq CACHE 10")
+    assert complaints() == ["ccc_django.E007"]
+
+
 def test_sqlite_should_start_transactions_as_a_writer(database):
     database(OPTIONS={"init_command": "PRAGMA journal_mode=WAL"})
     assert '"transaction_mode": "IMMEDIATE"' in found()["ccc_django.W001"]

@@ -1,0 +1,117 @@
+"""Plans: what append and read do with an index, they do without statistics, and after a table has grown."""
+
+import re
+
+import pytest
+from django.db import connection
+
+from ccc_django import Condition, Event, entries, store
+from ccc_django.entries import Entry
+from ccc_django.guards import Wanted
+from ccc_django.postgres import literal
+from ccc_django.sql import FOLDER, numbered, statement
+from ccc_django.store.reading import EVERYTHING
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
+
+ROWS = 20_000
+
+
+class Joined(Event, type="plans.joined"):
+    course_name: str
+    user_id: str
+    tenant: str = "big"
+
+
+def fill(count: int) -> None:
+    store.append([Joined(course_name=f"c{n // 10}", user_id=f"u{n % 500}") for n in range(count)])
+
+
+def explain(name: str, **parameters: object) -> str:
+    """The generic plan of a statement, as it is used after a few executions."""
+    text, names = numbered(name)
+    placeholders = ", ".join(["%s"] * len(names))
+    with connection.cursor() as cursor:
+        cursor.execute("SET plan_cache_mode = force_generic_plan")
+        cursor.execute(f"PREPARE explained AS {text.replace('%', '%%')}")
+        cursor.execute(f"EXPLAIN EXECUTE explained ({placeholders})", [literal(parameters[each]) for each in names])
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+        cursor.execute("DEALLOCATE explained")
+        cursor.execute("RESET plan_cache_mode")
+    return plan
+
+
+@pytest.fixture(params=["empty", "grown", "analysed"])
+def log(request):
+    """A log without statistics and without rows, one that has grown since, and one with statistics."""
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE ccc_message_key_pairs SET (autovacuum_enabled = off)")
+        if request.param != "empty":
+            fill(ROWS)
+        if request.param == "analysed":
+            cursor.execute("ANALYZE ccc_messages, ccc_message_key_pairs, ccc_key_pairs, ccc_shapes")
+    yield request.param
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE ccc_message_key_pairs RESET (autovacuum_enabled)")
+
+
+def wanted(**options: int) -> dict[str, object]:
+    conditions = [Condition(Joined.type, "course_name", "c7"), Condition(Joined.type, "tenant", "big")]
+    return Wanted.by(conditions).parameters(after=0, most=EVERYTHING, **options)
+
+
+@pytest.mark.parametrize("name", ["read_conditions", "read_conditions_backwards"])
+def test_a_read_probes_the_index_pair_by_pair(log, name):
+    plan = explain(name, **wanted())
+    assert_no_scans(plan)
+    assert plan.count("ccc_message_key_pairs_pkey") >= 2
+
+
+def test_a_guard_probes_the_index_pair_by_pair(log):
+    columns = entries.parameters([Entry.of(Joined(course_name="c7", user_id="u1"))])
+    plan = explain("take_guarded_positions", **columns, **wanted() | {"most": 1}, seen=[])
+    assert_no_scans(plan)
+    assert plan.count("ccc_message_key_pairs_pkey") >= 2
+
+
+def test_new_values_are_looked_up_by_index(log):
+    columns = entries.parameters([Entry.of(Joined(course_name="new", user_id="u1"))])
+    assert "ccc_key_pairs_digest" in explain("insert_key_pairs", **columns)
+
+
+def assert_no_scans(plan: str) -> None:
+    for table in ("ccc_messages", "ccc_message_key_pairs", "ccc_key_pairs"):
+        assert not re.search(rf"Seq Scan on {table}\b", plan), plan
+    assert not re.search(r'ccc_message_key_pairs_position.*\n.*Index Cond: \(\("position" >', plan), plan
+    assert "ccc_messages_type" in plan, plan
+
+
+def test_statements_are_generic_after_a_few_executions():
+    for number in range(12):
+        guard = store.read(Joined.to_conditions(course_name=f"c{number}")).guard
+        store.append(Joined(course_name=f"c{number}", user_id="joe"), guard=guard)
+        store.append(Joined(course_name="plain", user_id="joe"))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, generic_plans, custom_plans FROM pg_prepared_statements WHERE name LIKE 'ccc_%'")
+        plans = cursor.fetchall()
+    assert {name for name, _, _ in plans} >= {"ccc_lock_append", "ccc_take_positions", "ccc_insert_messages"}
+    assert [plan for plan in plans if plan[2] > 5] == []
+
+
+def test_every_statement_says_what_it_is_for():
+
+    fragments = {
+        "belongs",
+        "bound",
+        "conflict",
+        "need",
+        "taken",
+        "savepoint",
+        "release_savepoint",
+        "rollback_to_savepoint",
+    }
+    for path in FOLDER.glob("**/*.sql"):
+        if path.stem not in fragments:
+            assert path.read_text().startswith(f"-- {path.stem}: "), path
+            vendor = "sqlite" if path.parent.name == "sqlite" else "postgresql"
+            assert "include" not in statement(path.stem, vendor)
