@@ -1,6 +1,6 @@
 # ccc_django: make alone explains the commands.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bare lint docs bench proof clean demo-environment environment
+.PHONY: help demo test test-bare lint docs bench bench-append proof clean demo-environment environment
 
 PYTHON ?=
 export PYTHON
@@ -9,7 +9,7 @@ extras := postgres,api,admin,cli,test
 suite := $(bin)/python -m pytest -n auto --cov --cov-append --cov-report= --cov-fail-under=0
 
 help:  ## explain the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: demo-environment  ## see it run: a term of courses and orders, on SQLite (ARGS= for the job's options)
 	@$(bin)/python example_project/manage.py migrate --verbosity 0
@@ -39,9 +39,12 @@ docs: environment  ## build the documentation, warnings are errors
 bench: environment  ## measure side by side, and write the tables of docs/benchmarks.md
 	@$(bin)/python -m benchmarks
 
+bench-append: environment  ## the append benchmark alone
+	@$(bin)/python -m benchmarks append
+
 proof: environment  ## the long forms of the proofs (more examples of every property test)
-	$(bin)/python -m pytest --database sqlite --hypothesis-profile proof tests/messages
-	$(bin)/python -m pytest --database postgres --hypothesis-profile proof tests/messages
+	$(bin)/python -m pytest --database sqlite --proof --hypothesis-profile proof tests/messages tests/flow tests/concurrency
+	$(bin)/python -m pytest --database postgres --proof --hypothesis-profile proof tests/messages tests/flow tests/concurrency
 
 clean:  ## remove everything that the other commands made
 	rm -rf .venv build dist docs/_build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
