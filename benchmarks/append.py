@@ -135,9 +135,9 @@ def server_time(work: Callable[[], Any], pid: int, most: int = 2_000) -> float:
 
 def sqlite_section() -> str:
     """One process, synchronous FULL."""
-    output = subprocess.run(
-        [sys.executable, "-m", "benchmarks.append_sqlite"], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-m", "benchmarks.append_sqlite"]
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     raw, plain, guarded = json.loads(output.stdout)
     return (
         "### SQLite\n\nOne process, WAL, synchronous FULL; committed one by one.\n\n"

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+SECONDS = 1.5
+
 
 def main(path: Path) -> None:
     """Print the rates of raw inserts, plain and guarded appends."""
@@ -52,7 +54,7 @@ def measure() -> list[float]:
     for _ in range(5):
         for work, taken in zip(works, rates, strict=True):
             started, count = time.perf_counter(), 0
-            while time.perf_counter() - started < 1.5:
+            while time.perf_counter() - started < SECONDS:
                 number += 1
                 work(number)
                 count += 1

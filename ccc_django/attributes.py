@@ -12,7 +12,7 @@ from uuid import UUID
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ccc_django.canonical import canonical_text, digest, stored_form
+from ccc_django.canonical import canonical_text, hex_digest, stored_form
 
 TAG = "$tag"  # no payload attribute can be called this
 MAX_ELEMENTS = 100
@@ -49,7 +49,12 @@ class KeyPair(NamedTuple):
     @property
     def id(self) -> UUID:
         """The digest of name and value, the same for everyone who computes it."""
-        return digest(self.name, self.value)
+        return UUID(hex=self.hex)
+
+    @property
+    def hex(self) -> str:
+        """The id as hexadecimal text."""
+        return hex_digest(*self)
 
 
 class IndexedField(NamedTuple):
@@ -62,14 +67,15 @@ class IndexedField(NamedTuple):
 
 def key_pairs(payload: Mapping[str, Any], fields: Iterable[IndexedField], tags: Iterable[str]) -> tuple[KeyPair, ...]:
     """The key pairs of a stored payload and its tags, each once."""
-    pairs = [KeyPair(rule.name, text) for rule in fields for text in _texts(payload.get(rule.field), rule)]
+    pairs: list[KeyPair] = []
+    for field, name, maximum in fields:
+        stored = payload.get(field)
+        if isinstance(stored, SCALARS):
+            pairs.append(KeyPair(name, canonical_text(stored)))
+        elif maximum is not None and isinstance(stored, list):
+            pairs += [KeyPair(name, canonical_text(each)) for each in stored if isinstance(each, SCALARS)]
     pairs += [KeyPair(TAG, canonical_text(tag)) for tag in tags]
     return tuple(dict.fromkeys(pairs))
-
-
-def _texts(stored: Any, rule: IndexedField) -> Iterator[str]:
-    elements = stored if isinstance(stored, list) and rule.maximum is not None else [stored]
-    return (canonical_text(element) for element in elements if isinstance(element, SCALARS))
 
 
 def indexed_fields(fields: Mapping[str, FieldInfo]) -> tuple[IndexedField, ...]:

@@ -30,8 +30,13 @@ def key_pair_id(name: str, value: Any) -> UUID:
 
 def digest(*texts: str) -> UUID:
     """The first 16 bytes of SHA-256 over length-prefixed texts, so that no separator can collide."""
+    return UUID(hex=hex_digest(*texts))
+
+
+def hex_digest(*texts: str) -> str:
+    """The same as hexadecimal text, which is what statements are given."""
     prefixed = b"".join([b"%d:%b" % (len(text), text) for text in map(str.encode, texts)])
-    return UUID(bytes=hashlib.sha256(prefixed).digest()[:16])
+    return hashlib.sha256(prefixed).hexdigest()[:32]
 
 
 def canonical_text(stored: Any) -> str:

@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     causation_id: UUID
     created_at: datetime
     key_pairs: tuple[KeyPair, ...]
-    pair_ids: tuple[UUID, ...]
+    pair_ids: tuple[str, ...]
 
     @classmethod
     def of(cls, message: Message) -> "Entry":
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
             envelope.causation_id,
             envelope.created_at,
             pairs,
-            tuple([pair.id for pair in pairs]),
+            tuple([pair.hex for pair in pairs]),
         )
 
     @property

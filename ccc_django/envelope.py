@@ -2,9 +2,8 @@
 
 import os
 import time
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, ConfigDict, StringConstraints, TypeAdapter, with_config
@@ -16,8 +15,7 @@ MAX_NAME = 255
 MAX_TAGS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Envelope:
+class Envelope(NamedTuple):
     """Who a message is, where it comes from, and, once stored, where it stands in the log."""
 
     id: UUID
@@ -25,11 +23,21 @@ class Envelope:
     version: int
     topic: str
     created_at: datetime
-    metadata: dict[str, Any] = field(hash=False)
+    metadata: dict[str, Any]
     correlation_id: UUID
     causation_id: UUID
-    position: int | None = field(default=None, compare=False)
-    appended_at: datetime | None = field(default=None, compare=False)
+    position: int | None = None
+    appended_at: datetime | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """The place in the log does not count."""
+        return isinstance(other, Envelope) and self[:WITHOUT_PLACE] == other[:WITHOUT_PLACE]
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+
+WITHOUT_PLACE = -2  # position and appended_at come last
 
 
 def stored_metadata(metadata: dict[str, Any]) -> dict[str, Any]:

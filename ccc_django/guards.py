@@ -37,7 +37,7 @@ class Wanted:
 
     types: list[str]
     names: list[str]
-    pairs: list[Any]
+    pairs: list[str]
     whole_types: list[str]
 
     @classmethod
@@ -45,7 +45,7 @@ class Wanted:
         """Digests are computed here, before any lock or transaction."""
         conditions = list(dict.fromkeys(conditions))
         named = [condition for condition in conditions if condition.name]
-        pairs = [KeyPair(each.name, canonical_text(stored_form(each.value))).id for each in named]
+        pairs = [KeyPair(each.name, canonical_text(stored_form(each.value))).hex for each in named]
         whole = [condition.type for condition in conditions if not condition.name]
         return cls([each.type for each in named], [each.name for each in named], pairs, whole)
 

@@ -7,24 +7,23 @@ append waits for nobody but a guard on what it writes.
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
-from ccc_django.canonical import digest
+from ccc_django.canonical import hex_digest
 from ccc_django.entries import Entry
 from ccc_django.guards import Wanted
 
 OURS = 1 << 61  # apart from the keys that say where transactions started, which are below
 
 
-def key(identifier: UUID) -> int:
+def key(identifier: str) -> int:
     """An advisory lock's key: 61 bits of a digest, marked as ours."""
-    return OURS | identifier.int >> 67
+    return OURS | int(identifier[:16], 16) >> 3
 
 
 MOST = 64  # locks of one transaction: more, and it takes the few bulk locks instead
 
-LOG = key(digest("log"))
-BULK = key(digest("bulk"))
+LOG = key(hex_digest("log"))
+BULK = key(hex_digest("bulk"))
 
 
 def call(entries: Iterable[Entry], wanted: Wanted | None, *, in_transaction: bool) -> tuple[str, dict[str, Any]]:
@@ -51,4 +50,4 @@ def columns(locks: dict[int, bool], prefix: str = "") -> dict[str, Any]:
 @lru_cache(maxsize=4096)
 def type_key(message_type: str) -> int:
     """The lock of a whole message type."""
-    return key(digest("type", message_type))
+    return key(hex_digest("type", message_type))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
@@ -14,6 +13,7 @@ from ccc_django.attributes import IndexedField, KeyPair, indexed_fields, is_sens
 from ccc_django.conditions import Condition, condition_value
 from ccc_django.declarations import Declaration, declare, refuse_loose_config, refuse_reserved_names
 from ccc_django.envelope import Envelope, Given, new_envelope
+from ccc_django.plain import is_plain, plain_json
 from ccc_django.sealing import checked_parts, returned_exactly, storable_json
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Message(BaseModel):
     declaration: ClassVar[Declaration | None] = None
     payload_attribute_names: ClassVar[tuple[str, ...]] = ()
     _indexed_fields: ClassVar[tuple[IndexedField, ...] | None] = None
+    _is_plain: ClassVar[bool | None] = None
 
     if TYPE_CHECKING:  # so that type checkers know the arguments of every message class
         type: ClassVar[str]
@@ -81,7 +82,8 @@ class Message(BaseModel):
         causation_id = property(lambda self: self.envelope.causation_id)
 
         def __init__(self, /, **values: Any) -> None:
-            given = Parts({name: values.pop(name) for name in PARTS & values.keys()})
+            named = PARTS & values.keys()
+            given = Parts({name: values.pop(name) for name in named}) if named else None
             self.__pydantic_validator__.validate_python(values, self_instance=self, context=given)
 
         __init__.__pydantic_base_init__ = True  # pydantic need not call it: model_post_init does the work
@@ -101,6 +103,7 @@ class Message(BaseModel):
         refuse_loose_config(cls, cls.model_config, KEPT_CONFIG)
         cls.payload_attribute_names = tuple(cls.model_fields)
         cls._indexed_fields = None
+        cls._is_plain = None
         cls.declaration = None
         if type is not None:
             cls.declaration = declare(cls, type=type, version=version, topic=topic)
@@ -124,6 +127,14 @@ class Message(BaseModel):
             cls.model_rebuild()
             cls._indexed_fields = indexed_fields(cls.model_fields)
         return cls._indexed_fields
+
+    @classmethod
+    def is_plain(cls) -> bool:
+        """Whether the fields are of types that JSON holds exactly, with nothing done to them on the way."""
+        if cls._is_plain is None:
+            cls.model_rebuild()
+            cls._is_plain = is_plain(cls)
+        return cls._is_plain
 
     @classmethod
     def to_conditions(cls, **attributes: Any) -> list[Condition]:
@@ -179,7 +190,7 @@ class Message(BaseModel):
 
     def placed(self, position: int, appended_at: "datetime") -> Self:
         """A copy that knows its place in the log."""
-        return self._in(replace(self.envelope, position=position, appended_at=appended_at))
+        return self._in(self.envelope._replace(position=position, appended_at=appended_at))
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy; with an update it is checked like a new message."""
@@ -204,19 +215,24 @@ class Message(BaseModel):
     def _seal(self, given: Parts) -> None:
         if self.declaration is None:
             raise TypeError(f"{type(self).__name__} has no message type: declare one with type=…")
-        payload_json = storable_json(self, self.indexed_fields())
+        payload_json = plain_json(self) if self.is_plain() else None
+        if payload_json is None:
+            payload_json = storable_json(self, self.indexed_fields())
+            self.__dict__.update(returned_exactly(self, type(self).from_stored, payload_json))
         parts = checked_parts(self, given) if given else Given()
         declared = self.declaration
         envelope = new_envelope(type=declared.type, version=declared.version, topic=declared.topic, given=parts)
-        as_restored = returned_exactly(self, type(self).from_stored, payload_json)
-        self.__dict__.update(as_restored, _payload_json=payload_json, _envelope=envelope)
+        self.__dict__.update(_payload_json=payload_json, _envelope=envelope)
 
     def _with(self, **parts: Any) -> Self:
-        return self._in(replace(self.envelope, **parts, position=None, appended_at=None))
+        return self._in(self.envelope._replace(**parts, position=None, appended_at=None))
 
     def _in(self, envelope: Envelope) -> Self:
-        copy = super().model_copy()
-        copy.__dict__["_envelope"] = envelope
+        copy = self.__class__.__new__(self.__class__)
+        object.__setattr__(copy, "__dict__", {**self.__dict__, "_envelope": envelope})
+        object.__setattr__(copy, "__pydantic_fields_set__", self.__pydantic_fields_set__)
+        object.__setattr__(copy, "__pydantic_extra__", None)
+        object.__setattr__(copy, "__pydantic_private__", None)
         return copy
 
 

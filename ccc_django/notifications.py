@@ -13,7 +13,9 @@ from typing import Any
 from django.db import Error, transaction
 
 from ccc_django import db
+from ccc_django.canonical import hex_digest
 from ccc_django.conf import conf
+from ccc_django.locks import key
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +24,12 @@ INTERVAL = 0.01  # seconds in which a process announces a type once
 POLL = 0.05  # seconds between two looks at SQLite, which cannot call
 MOST_BYTES = 7_900  # PostgreSQL takes 8,000
 
+LOOK_AGAIN = 1.0  # seconds until a process looks again whether anybody listens
+LISTENERS = key(hex_digest("listeners"))
+
 _announced: dict[str, float] = {}
+_looked_at = -LOOK_AGAIN
+_listeners = False
 
 
 def announce(types: Iterable[str]) -> None:
@@ -30,6 +37,14 @@ def announce(types: Iterable[str]) -> None:
     if conf.notify and not db.is_sqlite():
         known = sorted(set(types))
         transaction.on_commit(lambda: _send(known), using=conf.database)
+
+
+def _somebody_listens(now: float) -> bool:
+    """Looked up once a second: listeners hold a lock that says so."""
+    global _looked_at, _listeners
+    if now - _looked_at >= LOOK_AGAIN:
+        _listeners, _looked_at = bool(db.rows("count_listeners", key=LISTENERS)[0][0]), now
+    return _listeners
 
 
 def _send(types: list[str]) -> None:
@@ -40,7 +55,8 @@ def _send(types: list[str]) -> None:
     _announced.update(dict.fromkeys(fresh, now))
     payload = "\n".join(fresh)
     try:
-        db.rows("notify", channel=CHANNEL, payload=payload if len(payload.encode()) <= MOST_BYTES else "")
+        if _somebody_listens(now):
+            db.rows("notify", channel=CHANNEL, payload=payload if len(payload.encode()) <= MOST_BYTES else "")
     except Error:
         logger.warning("Listeners were not notified; they will find the messages when they look.", exc_info=True)
 
@@ -63,6 +79,7 @@ def listening(types: Iterable[str] = ()) -> Iterator["Listener | Poller"]:
     parameters = {name: value for name, value in database.get_connection_params().items() if name not in NOT_OURS}
     with Connection.connect(**parameters, autocommit=True) as connection:
         connection.execute("LISTEN ccc_django")
+        connection.execute("SELECT pg_advisory_lock_shared(%s)", [LISTENERS])
         yield Listener(connection, frozenset(types))
 
 

@@ -1,7 +1,6 @@
 """Restoring: a stored message becomes an object again, and what has no class is kept, never dropped."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import PydanticUserError, ValidationError
@@ -46,7 +45,7 @@ def restore(envelope: Envelope, payload_json: str) -> Message:
         current = to_json(stored_form(declaration.current(from_json(payload_json), envelope.version))).decode()
     except Exception as error:  # noqa: BLE001 - code of the project; reading must go on
         return _unknown(envelope, payload_json, f"upcast from version {envelope.version} failed: {error!r}")
-    restored = _restored(message_class, replace(envelope, version=declaration.version), current)
+    restored = _restored(message_class, envelope._replace(version=declaration.version), current)
     return restored if not isinstance(restored, UnknownMessage) else _unknown(envelope, payload_json, restored.reason)
 
 

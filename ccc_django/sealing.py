@@ -47,7 +47,7 @@ def comparable(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: comparable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(map(comparable, value))
+        return type(value), [comparable(item) for item in value]
     return value
 
 

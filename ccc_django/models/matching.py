@@ -63,7 +63,7 @@ def _needs(parameters: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
     """For each shape: the values that match, as JSON, for each attribute that it carries and that matters."""
     wanted: dict[str, dict[str, list[str]]] = {}
     for message_type, name, pair in zip(parameters["types"], parameters["names"], parameters["pairs"], strict=True):
-        wanted.setdefault(message_type, {}).setdefault(name, []).append(pair.hex)
+        wanted.setdefault(message_type, {}).setdefault(name, []).append(pair)
     for shape, message_type, names in db.rows("known_shapes", types=to_json(list(wanted)).decode()):
         needs = [wanted[message_type][name] for name in from_json(names) if name in wanted[message_type]]
         if needs:

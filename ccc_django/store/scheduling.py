@@ -52,4 +52,4 @@ def _entry(row: ScheduledMessage) -> Entry:
     columns = {name: getattr(row, name) for name in COPIED}
     columns |= {"payload": to_json(row.payload).decode(), "metadata": to_json(row.metadata).decode()}
     pairs = tuple(KeyPair(*pair) for pair in row.key_pairs)
-    return Entry(**columns | {"key_pairs": pairs, "pair_ids": tuple(pair.id for pair in pairs)})
+    return Entry(**columns | {"key_pairs": pairs, "pair_ids": tuple(pair.hex for pair in pairs)})

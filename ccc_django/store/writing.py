@@ -84,8 +84,8 @@ def _insert_into_sqlite(batch: list[Entry]) -> list[Place]:
     db.many("insert_message", [(first + number, *_sqlite_row(entry), now) for number, entry in enumerate(batch)])
     pairs, shapes = columns["entry_pairs"], columns["entry_shapes"]
     positions = [first + number - 1 for number in columns["entry_numbers"]]
-    db.many("insert_entry", list(zip((pair.bytes for pair in pairs), shapes, positions, strict=True)))
-    digests = [pair.bytes for pair in columns["pair_ids"]]
+    db.many("insert_entry", list(zip(map(bytes.fromhex, pairs), shapes, positions, strict=True)))
+    digests = map(bytes.fromhex, columns["pair_ids"])
     db.many("insert_key_pair", list(zip(digests, columns["pair_names"], columns["pair_values"], strict=True)))
     db.many(
         "insert_shape", list(zip(columns["shape_ids"], columns["shape_types"], columns["shape_names"], strict=True))

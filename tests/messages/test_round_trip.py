@@ -1,6 +1,5 @@
 """Every value that a message can carry comes back from the log exactly."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
@@ -13,7 +12,9 @@ from pydantic import BaseModel
 
 from ccc_django import Event, UnknownMessage, store
 from ccc_django.models import StoredMessage
+from ccc_django.plain import plain_json
 from ccc_django.restoring import restore
+from ccc_django.sealing import storable_json
 
 
 class Colour(StrEnum):
@@ -157,7 +158,7 @@ def test_a_moment_is_stored_in_utc_with_six_digits():
 
 def test_an_unknown_type_keeps_everything():
     event = Named(name="Joe", metadata={"by": "ann"})
-    envelope = replace(event.envelope, type="never.declared", position=7)
+    envelope = event.envelope._replace(type="never.declared", position=7)
     unknown = restore(envelope, '{"id": 1, "name": "Joe", "type": [1, 2.5]}')
     assert isinstance(unknown, UnknownMessage)
     assert unknown.type == "never.declared"
@@ -180,3 +181,35 @@ def test_a_payload_that_does_not_fit_its_class_is_kept_with_the_reason():
 def test_restoring_keeps_created_at_in_utc():
     event = Named(name="Joe")
     assert restore(event.envelope, event.payload_json).created_at.tzinfo == UTC
+
+
+class Plain(Event, type="plain"):
+    text: str
+    number: int
+    truth: bool
+    price: Decimal
+    day: date
+    key: UUID
+    maybe: str | None
+
+
+plain = st.builds(
+    Plain,
+    text=text,
+    number=st.integers(-(10**40), 10**40),
+    truth=st.booleans(),
+    price=decimals,
+    day=st.dates(),
+    key=st.uuids(),
+    maybe=st.none() | text,
+)
+
+
+@given(plain)
+def test_the_short_way_for_plain_payloads_leads_to_the_same_place(message):
+    assert Plain.is_plain()
+    assert not Everything.is_plain()
+    assert plain_json(message) == storable_json(message, message.indexed_fields())
+    restored = restore(message.envelope, message.payload_json)
+    assert restored == message
+    assert repr(restored) == repr(message)
