@@ -42,7 +42,9 @@ class Conf:
 def configured(name: str, default: T) -> T:
     """The project's value, or the default where no project is set up, as on a Spark executor."""
     try:
-        value: T = getattr(settings, name, default)
+        # Asked of what Django's lazy settings wrap: they take ten times as long to say that a name is not there.
+        wrapped: Any = vars(settings)["_wrapped"] if settings.configured else settings
+        value: T = getattr(wrapped, name, default)
     except ImproperlyConfigured:
         return default
     return value

@@ -5,8 +5,8 @@ from typing import Any
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from ccc_django import sqlite
 from ccc_django.conf import conf
-from ccc_django.sql import statement
 
 Row = tuple[Any, ...]
 Call = tuple[str, dict[str, Any]]
@@ -32,25 +32,20 @@ def rows(name: str, **parameters: Any) -> list[Row]:
     return in_one_trip((name, parameters))[0]
 
 
-def in_one_trip(*calls: Call) -> list[list[Row]]:
-    """What several statements return, sent together where the database allows it.
+def in_one_trip(*calls: Call, needed: int | None = None) -> list[list[Row]]:
+    """What several statements return, or the first few of them, sent together where the database allows it.
 
     Outside of a transaction they are one transaction.
     """
     database = connection()
-    if database.vendor != "sqlite":
-        from ccc_django import postgres  # noqa: PLC0415 - an extra
+    wanted = len(calls) if needed is None else needed
+    if database.vendor == "sqlite":
+        return sqlite.in_one_trip(database, calls, wanted)
+    from ccc_django import postgres  # noqa: PLC0415 - an extra
 
-        return postgres.in_one_trip(database, calls)
-    results = []
-    with database.cursor() as cursor:
-        for name, parameters in calls:
-            cursor.execute(statement(name, "sqlite"), parameters)
-            results.append(cursor.fetchall() if cursor.description else [])
-    return results
+    return postgres.in_one_trip(database, calls, wanted)
 
 
-def many(name: str, parameters: list[Row]) -> None:
+def many(name: str, rows: list[Row]) -> None:
     """Run one statement for each of several rows; for SQLite, where a statement costs no journey."""
-    with connection().cursor() as cursor:
-        cursor.executemany(statement(name, "sqlite"), parameters)
+    sqlite.many(connection(), name, rows)

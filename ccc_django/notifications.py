@@ -34,9 +34,15 @@ _listeners = False
 
 def announce(types: Iterable[str]) -> None:
     """Tell listeners, after the outermost commit, that messages of these types may have come."""
-    if conf.notify and not db.is_sqlite():
-        known = sorted(set(types))
-        transaction.on_commit(lambda: _send(known), using=conf.database)
+    if _nobody_listens() or not conf.notify or db.is_sqlite():
+        return
+    known = sorted(set(types))
+    transaction.on_commit(lambda: _send(known), using=conf.database)
+
+
+def _nobody_listens() -> bool:
+    """What this process saw within the last second, without looking again."""
+    return not _listeners and time.monotonic() - _looked_at < LOOK_AGAIN
 
 
 def _somebody_listens(now: float) -> bool:

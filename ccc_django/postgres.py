@@ -22,14 +22,14 @@ UNPREPARED = {"savepoint", "release_savepoint", "rollback_to_savepoint"}
 _prepared: WeakKeyDictionary[Connection[Any], set[str]] = WeakKeyDictionary()
 
 
-def in_one_trip(database: BaseDatabaseWrapper, calls: tuple[Call, ...]) -> list[list[Row]]:
-    """What several statements return; psycopg's errors become Django's."""
+def in_one_trip(database: BaseDatabaseWrapper, calls: tuple[Call, ...], needed: int) -> list[list[Row]]:
+    """What the first statements return, of several; psycopg's errors become Django's."""
     database.ensure_connection()
     database.validate_no_broken_transaction()
     raw: Any = database.connection
     started = time.monotonic()
     with database.wrap_database_errors:
-        results = _execute_prepared(raw, calls) if conf.prepare else _execute_plainly(raw, calls)
+        results = (_execute_prepared if conf.prepare else _execute_plainly)(raw, calls, needed)
     if database.queries_logged:
         _log(database, calls, time.monotonic() - started)
     return results
@@ -40,28 +40,32 @@ def _log(database: BaseDatabaseWrapper, calls: tuple[Call, ...], seconds: float)
     database.queries_log.extend({"sql": f"EXECUTE ccc_{name}", "time": f"{seconds:.3f}"} for name, _ in calls)
 
 
-def _execute_prepared(raw: Connection[Any], calls: tuple[Call, ...]) -> list[list[Row]]:
-    names = tuple([name for name, _ in calls])
-    _prepare(raw, names)
+def _execute_prepared(raw: Connection[Any], calls: tuple[Call, ...], needed: int) -> list[list[Row]]:
+    text, names, prepared = _executions(tuple([name for name, _ in calls]))
+    if not prepared <= _prepared.setdefault(raw, set()):
+        _prepare(raw, prepared)
     cursor = ClientCursor(raw)
-    cursor.execute(_executions(names), [literal(given[each]) for name, given in calls for each in numbered(name)[1]])
+    cursor.execute(
+        text, [literal(given[each]) for (_, given), each_names in zip(calls, names, strict=True) for each in each_names]
+    )
     results = [_rows(cursor)]
-    while cursor.nextset():
+    while len(results) < needed and cursor.nextset():
         results.append(_rows(cursor))
     return results
 
 
-def _prepare(raw: Connection[Any], names: tuple[str, ...]) -> None:
-    known = _prepared.setdefault(raw, set())
-    for name in names:
-        if name not in known and name not in UNPREPARED:
-            ClientCursor(raw).execute(f"PREPARE ccc_{name} AS {numbered(name)[0]}")
-            known.add(name)
+def _prepare(raw: Connection[Any], names: frozenset[str]) -> None:
+    known = _prepared[raw]
+    for name in sorted(names - known):
+        ClientCursor(raw).execute(f"PREPARE ccc_{name} AS {numbered(name)[0]}")
+        known.add(name)
 
 
 @cache
-def _executions(names: tuple[str, ...]) -> str:
-    return "; ".join(numbered(name)[0] if name in UNPREPARED else _execution(name) for name in names)
+def _executions(names: tuple[str, ...]) -> tuple[str, list[tuple[str, ...]], frozenset[str]]:
+    """One message for several statements, the names of their parameters, and what must be prepared for it."""
+    text = "; ".join(numbered(name)[0] if name in UNPREPARED else _execution(name) for name in names)
+    return text, [numbered(name)[1] for name in names], frozenset(names) - UNPREPARED
 
 
 def _execution(name: str) -> str:
@@ -69,14 +73,14 @@ def _execution(name: str) -> str:
     return f"EXECUTE ccc_{name} ({placeholders})" if placeholders else f"EXECUTE ccc_{name}"
 
 
-def _execute_plainly(raw: Connection[Any], calls: tuple[Call, ...]) -> list[list[Row]]:
+def _execute_plainly(raw: Connection[Any], calls: tuple[Call, ...], needed: int) -> list[list[Row]]:
     """For poolers that cannot keep prepared statements apart."""
     cursors = [RawCursor(raw) for _ in calls]
     with raw.pipeline():
         for cursor, (name, given) in zip(cursors, calls, strict=True):
             text, names = numbered(name)
             cursor.execute(text, [literal(given[each]) for each in names], prepare=False)
-    return [_rows(cursor) for cursor in cursors]
+    return [_rows(cursor) for cursor in cursors[:needed]]
 
 
 def _rows(cursor: Any) -> list[Row]:

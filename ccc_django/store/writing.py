@@ -15,6 +15,7 @@ from ccc_django.guards import Guard, Wanted
 from ccc_django.models import matching
 
 BATCH = 2_000  # rows a statement: memory stays bounded, and journeys few
+NEEDED = 3  # results of an append: of its locks, its positions, its messages
 MOST_CONFLICTS = 100  # as many as an error shows
 
 Place = tuple[int, datetime]
@@ -34,10 +35,11 @@ def conflicts(guard: Guard, *, most: int = MOST_CONFLICTS) -> list[tuple[int, st
 
 
 def _to_postgres(batches: list[list[Entry]], guard: Guard | None, wanted: Wanted | None) -> list[Place]:
-    in_transaction = len(batches) > 1 or db.in_transaction()
+    inside = db.in_transaction()
+    in_transaction = inside or len(batches) > 1
     lock = locks.call((entry for batch in batches for entry in batch), wanted, in_transaction=in_transaction)
     with transaction.atomic(using=conf.database) if len(batches) > 1 else nullcontext():
-        [[isolation, *_]], _, places, *_ = _in_savepoint(lock, *_insertion(batches[0], guard, wanted))
+        [[isolation, *_]], _, places = _in_savepoint(lock, *_insertion(batches[0], guard, wanted), inside=inside)
         if guard and isolation != "read committed":
             raise WrongIsolation(f"A guarded append needs READ COMMITTED; this transaction is {isolation.upper()}.")
         if places:
@@ -51,17 +53,18 @@ def _insertion(batch: list[Entry], guard: Guard | None = None, wanted: Wanted | 
     looked_for: dict[str, Any] = {}
     if guard and wanted:
         looked_for = wanted.parameters(after=guard.after, most=1) | {"seen": list(guard.seen)}
-    take = "take_guarded_positions" if guard else "take_positions"
-    inserts = ("insert_messages", "insert_entries", "insert_key_pairs", "insert_shapes")
-    return [(take, columns | looked_for), *((name, columns) for name in inserts)]
+    take = "take_positions"
+    if wanted:
+        take = "take_type_guarded_positions" if wanted.whole_types else "take_guarded_positions"
+    return [(take, columns | looked_for), ("insert_messages", columns), ("insert_index", columns)]
 
 
-def _in_savepoint(*calls: db.Call) -> list[list[db.Row]]:
+def _in_savepoint(*calls: db.Call, inside: bool) -> list[list[db.Row]]:
     """Inside of the caller's transaction a failure undoes the append alone; the savepoint costs no journey."""
-    if not db.in_transaction():
-        return db.in_one_trip(*calls)
+    if not inside:
+        return db.in_one_trip(*calls, needed=NEEDED)
     try:
-        return db.in_one_trip(("savepoint", {}), *calls, ("release_savepoint", {}))[1:-1]
+        return db.in_one_trip(("savepoint", {}), *calls, ("release_savepoint", {}), needed=NEEDED + 1)[1:]
     except Error:
         db.rows("rollback_to_savepoint")
         raise

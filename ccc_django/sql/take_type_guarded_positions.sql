@@ -1,0 +1,11 @@
+-- take_type_guarded_positions: the same for a guard that names whole types too.
+WITH
+-- include: need
+,
+-- include: conflict
+,
+-- include: bound
+SELECT set_config('ccc_django.positions', coalesce(array_agg(nextval('ccc_messages_position_seq'))::text, ''), true)
+FROM generate_series(1, (SELECT %(count)s::int) + 0 * (SELECT count(*) FROM bound)::int)
+WHERE NOT EXISTS (SELECT FROM conflict)
+  AND current_setting('transaction_isolation') = 'read committed'
