@@ -33,6 +33,8 @@ def test_the_main_job_stores_and_restores_a_term(manage):
     assert "190 messages appended and read back" in done.stdout
     assert "60  user.joined_course" in done.stdout
     assert "Every message came back exactly as it was." in done.stdout
+    assert "came first: read again" in done.stdout
+    assert "joe reads again and is refused: the course is full" in done.stdout
     assert manage("run_term", "--students", "3").returncode == 0, "a second term on the same database"
 
 

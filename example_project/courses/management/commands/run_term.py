@@ -3,12 +3,17 @@
 import time
 from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from ccc_django import Message, store
+from ccc_django.envelope import uuid7
+from ccc_django.errors import AppendConflict
+from courses.enrolment import Refused, context, decide
+from courses.messages import CourseCreated, JoinCourse
 from courses.progress import progress
 from courses.term import term
 
@@ -46,9 +51,9 @@ class Command(BaseCommand):
         self.stdout.write(f"\nThey can be found by {len(pairs):,} attribute values. The busiest:")
         for pair, count in pairs.most_common(3):
             self.stdout.write(f"  {count:>7,}  {pair.name} = {pair.value.partition(':')[2]}")
-        joined = next((message for message in messages if message.causation_id != message.id), None)
-        if joined:
-            self.stdout.write(f"\nOne of them:\n  {joined!r}\n  caused by {joined.causation_id}")
+        self.stdout.write("\nThe last seat of a course, wanted by two at once:")
+        for line in last_seat():
+            self.stdout.write(f"  {line}")
         self.stdout.write("\nEvery message came back exactly as it was." if same else "\nSOMETHING WAS LOST.")
         if not same:
             raise SystemExit(1)
@@ -61,3 +66,22 @@ def append(messages: list[Message]) -> list[Message]:
     while batch := list(islice(remaining, BATCH)):
         stored += store.append(batch)
     return stored
+
+
+def last_seat() -> Iterator[str]:
+    """Two decide on the same facts; the log lets one of them through."""
+    course = f"Latin {uuid7()}"
+    store.append(CourseCreated(course_name=course, capacity=1))
+    commands = [JoinCourse(course_name=course, user_id=user) for user in ("ann", "joe")]
+    contexts = [context(course) for _ in commands]
+    events = [decide(command, seen.messages) for command, seen in zip(commands, contexts, strict=True)]
+    store.append([commands[0], events[0]], guard=contexts[0].guard)
+    yield "ann sees a free seat and takes it"
+    try:
+        store.append([commands[1], events[1]], guard=contexts[1].guard)
+    except AppendConflict as conflict:
+        yield f"joe saw a free seat too, but {conflict.types[0]} at {conflict.positions[0]} came first: read again"
+    try:
+        decide(commands[1], context(course).messages)
+    except Refused:
+        yield "joe reads again and is refused: the course is full"
