@@ -39,8 +39,8 @@ docs: environment  ## build the documentation, warnings are errors
 bench: environment  ## measure side by side, and write the tables of docs/benchmarks.md
 	@$(bin)/python -m benchmarks
 
-bench-append: environment  ## the append benchmark alone
-	@$(bin)/python -m benchmarks append
+bench-append: environment  ## append and read alone
+	@$(bin)/python -m benchmarks append reads
 
 proof: environment  ## the long forms of the proofs (more examples of every property test)
 	$(bin)/python -m pytest --database sqlite --proof --hypothesis-profile proof tests/messages tests/flow tests/concurrency

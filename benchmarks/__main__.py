@@ -5,7 +5,7 @@ import subprocess
 import sys
 from importlib import import_module
 
-NAMES = ("messages", "append")
+NAMES = ("messages", "reads", "append")
 
 
 def main(names: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,3 +29,8 @@ def publish(name: str, title: str, text: str) -> None:
     DOCS.mkdir(exist_ok=True)
     (DOCS / f"{name}.md").write_text(page)
     print(page)
+
+
+def say(text: str) -> None:
+    """Progress, for whoever waits."""
+    print(text, file=sys.stderr, flush=True)

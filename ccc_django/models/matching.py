@@ -26,12 +26,17 @@ def messages_and_head(
 ) -> tuple[list[Message], Head]:
     """The head, and then, in a later statement, the messages that belong."""
     parameters = wanted.parameters(after=after, upto=upto, most=EVERYTHING if limit is None else limit)
-    if not db.is_sqlite():
-        name = "read_conditions_backwards" if backwards else "read_conditions"
-        [head], rows = db.in_one_trip(("head", {}), (name, parameters))
-        return [message_of(row) for row in rows], head
-    [head] = db.rows("head")
-    return _stored(_positions(parameters, seen=(), backwards=backwards)), head
+    if db.is_sqlite():
+        [head] = db.rows("head")
+        return _stored(_positions(parameters, seen=(), backwards=backwards)), head
+    name = "read_conditions_backwards" if backwards else "read_conditions"
+    [head], rows = db.in_one_trip(("head", {}), (name, parameters))
+    found = [message_of(row) for row in rows]
+    if wanted.whole_types:
+        of_types = _stored(_of_whole_types(parameters, (), backwards=backwards))
+        both = {message.position: message for message in (*found, *of_types)}
+        found = [both[position] for position in sorted(both, reverse=backwards)][:limit]  # type: ignore[type-var]
+    return found, head
 
 
 def conflicts(wanted: Wanted, *, after: int, seen: Iterable[int], most: int) -> list[tuple[int, str]]:

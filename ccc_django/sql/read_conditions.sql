@@ -2,7 +2,7 @@
 WITH
 -- include: need
 , found AS MATERIALIZED (
-    SELECT entry.position
+    SELECT DISTINCT entry.position
     FROM driver
     CROSS JOIN LATERAL unnest(driver.pairs) AS wanted(pair)
     CROSS JOIN LATERAL (
@@ -11,16 +11,6 @@ WITH
         ORDER BY entry.position
         LIMIT (SELECT %(most)s::bigint)
     ) AS entry
-    UNION
-    SELECT message.position
-    FROM unnest((SELECT %(whole_types)s::text[])) AS whole(type)
-    CROSS JOIN LATERAL (
-        SELECT message.position FROM ccc_messages AS message
-        WHERE (message.message_type, message.position) > (whole.type, (SELECT %(after)s::bigint))
-          AND (message.message_type, message.position) <= (whole.type, (SELECT %(upto)s::bigint))
-        ORDER BY message.message_type, message.position  -- only the index on both has this order
-        LIMIT (SELECT %(most)s::bigint)
-    ) AS message
     ORDER BY position
     LIMIT (SELECT %(most)s::bigint)
 )

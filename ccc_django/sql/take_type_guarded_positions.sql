@@ -2,7 +2,7 @@
 WITH
 -- include: need
 ,
--- include: conflict
+-- include: conflict_of_types
 ,
 -- include: bound
 SELECT set_config('ccc_django.positions', coalesce(array_agg(nextval('ccc_messages_position_seq'))::text, ''), true)

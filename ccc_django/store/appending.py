@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -40,7 +41,7 @@ def append_on_commit(messages: Message | Iterable[Message]) -> None:
     The promise is weaker: a process that dies between the two commits loses the messages.
     """
     given = [messages] if isinstance(messages, Message) else list(messages)
-    transaction.on_commit(lambda: append(given) and None, using=conf.database)
+    transaction.on_commit(partial(append, given), using=conf.database)
 
 
 def entry_of(message: Message) -> Entry:

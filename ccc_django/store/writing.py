@@ -48,7 +48,7 @@ def _to_postgres(batches: list[list[Entry]], guard: Guard | None, wanted: Wanted
 
 
 def _insertion(batch: list[Entry], guard: Guard | None = None, wanted: Wanted | None = None) -> list[db.Call]:
-    """Small statements in one message cost half of what one large statement does."""
+    """Small statements in one message cost less than one large statement that does the same."""
     columns = entries.parameters(batch)
     looked_for: dict[str, Any] = {}
     if guard and wanted:
