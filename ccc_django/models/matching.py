@@ -42,10 +42,12 @@ def messages_and_head(
 def conflicts(wanted: Wanted, *, after: int, seen: Iterable[int], most: int) -> list[tuple[int, str]]:
     """Position and type of what has come after a position and was not seen."""
     parameters = wanted.parameters(after=after, most=most)
-    if not db.is_sqlite():
-        return db.rows("conflicting_messages", **parameters, seen=list(seen))
-    found = _stored(_positions(parameters, seen=seen, backwards=False))
-    return [(message.envelope.position or 0, message.type) for message in found]
+    if db.is_sqlite():
+        found = _stored(_positions(parameters, seen=seen, backwards=False))
+        return [(message.envelope.position or 0, message.type) for message in found]
+    rows = db.rows("conflicting_messages", **parameters, seen=list(seen))
+    of_types = _stored(_of_whole_types(parameters, seen, backwards=False))
+    return sorted({*rows, *((message.envelope.position or 0, message.type) for message in of_types)})[:most]
 
 
 def _stored(positions: list[int]) -> list[Message]:

@@ -9,16 +9,4 @@ conflict AS MATERIALIZED (
         ORDER BY entry.position
         LIMIT (SELECT %(most)s::int)
     ) AS entry
-    UNION
-    SELECT message.position
-    FROM unnest((SELECT %(whole_types)s::text[])) AS whole(type)
-    CROSS JOIN LATERAL (
-        SELECT message.position FROM ccc_messages AS message
-        WHERE (message.message_type, message.position) > (whole.type, (SELECT %(after)s::bigint))
-          AND (message.message_type, message.position) <= (whole.type, (SELECT %(upto)s::bigint))
-          AND message.position <> ALL ((SELECT %(seen)s)::bigint[])
-        ORDER BY message.message_type, message.position  -- only the index on both has this order
-        LIMIT (SELECT %(most)s::int)
-    ) AS message
-    LIMIT (SELECT %(most)s::int)
 )

@@ -1,14 +1,4 @@
-conflict AS MATERIALIZED (  -- constant limits: an unknown one is taken for a tenth of the log, and would be compiled
-    SELECT entry.position
-    FROM driver
-    CROSS JOIN LATERAL unnest(driver.pairs) AS wanted(pair)
-    CROSS JOIN LATERAL (
-        SELECT entry.position FROM ccc_message_key_pairs AS entry
--- include: belongs
-          AND entry.position <> ALL ((SELECT %(seen)s)::bigint[])
-        LIMIT 1
-    ) AS entry
-    UNION ALL
+conflict_of_types AS MATERIALIZED (  -- a constant limit: an unknown one is taken for a tenth of the log, and compiled
     SELECT message.position
     FROM unnest((SELECT %(whole_types)s::text[])) AS whole(type)
     CROSS JOIN LATERAL (

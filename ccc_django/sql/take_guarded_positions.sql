@@ -3,7 +3,7 @@
 WITH
 -- include: need
 ,
--- include: conflict_of_pairs
+-- include: conflict
 ,
 -- include: bound
 SELECT set_config('ccc_django.positions', coalesce(array_agg(nextval('ccc_messages_position_seq'))::text, ''), true)

@@ -102,7 +102,7 @@ def test_statements_are_generic_after_a_few_executions():
 
 
 def test_every_statement_says_what_it_is_for():
-    fragments = {"belongs", "bound", "conflict", "conflict_of_pairs", "conflict_of_types", "need", "taken", *UNPREPARED}
+    fragments = {"belongs", "bound", "conflict", "conflict_of_types", "need", "taken", *UNPREPARED}
     for path in FOLDER.glob("**/*.sql"):
         if path.stem not in fragments:
             assert path.read_text().startswith(f"-- {path.stem}: "), path
