@@ -40,7 +40,7 @@ bench: environment  ## measure side by side, and write the tables of docs/benchm
 	@$(bin)/python -m benchmarks
 
 bench-append: environment  ## append and read alone
-	@$(bin)/python -m benchmarks append reads
+	@$(bin)/python -m benchmarks append append_sqlite reads
 
 proof: environment  ## the long forms of the proofs (more examples of every property test)
 	$(bin)/python -m pytest --database sqlite --proof --hypothesis-profile proof tests/messages tests/flow tests/concurrency

@@ -1,9 +1,6 @@
-"""Append and read, against raw inserts and eventsourcing's DCB recorder, on logs of several sizes."""
+"""Append, against raw inserts and eventsourcing's DCB recorder, on logs of several sizes."""
 
-import json
 import os
-import subprocess
-import sys
 
 from benchmarks import append_contestants as contestants
 from benchmarks.clients import Figures, take_turns
@@ -16,11 +13,7 @@ ROUNDS, SECONDS = (2, 1.0) if QUICK else (5, 2.0)
 
 
 def main() -> None:
-    """Measure and publish; on a PostgreSQL that syncs to disk."""
-    if "CCC_TEST_DATABASE_URL" not in os.environ:
-        command = [sys.executable, "-m", "tests.postgres", "--durable", sys.executable, "-m", "benchmarks", "append"]
-        environment = {**os.environ, "CCC_TEST_DATABASE": "postgres", "DJANGO_SETTINGS_MODULE": "tests.settings"}
-        raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
+    """Measure and publish."""
     prepare_tables()
     sections, held = [], 0
     for size in SIZES:
@@ -28,7 +21,6 @@ def main() -> None:
         held = size
         say(f"log of {size:,}")
         sections.append(append_section(size))
-    sections.append(sqlite_section())
     publish("append", "Append", "\n\n".join([settings(), *sections]))
 
 
@@ -64,20 +56,6 @@ def append_row(label: str, figures: dict[str, Figures]) -> str:
     ratios = f"{theirs.rate / raw.rate:.2f} | {ours.rate / raw.rate:.2f} | {ours.rate / theirs.rate:.1f}×"
     times = " | ".join(f"{each.client:.0f} + {each.server:.0f}" for each in (raw, theirs, ours))
     return f"| {label} | {raw.rate:,.0f} | {ratios} | {times} |"
-
-
-def sqlite_section() -> str:
-    """One process, synchronous FULL."""
-    command = [sys.executable, "-m", "benchmarks.append_sqlite"]
-    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
-    output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    raw, plain, guarded = json.loads(output.stdout)
-    return (
-        "### SQLite\n\nOne process, WAL, synchronous FULL; committed one by one.\n\n"
-        "| measure | /s | of raw |\n| --- | --- | --- |\n"
-        f"| raw insert | {raw:,.0f} | 1 |\n| plain append | {plain:,.0f} | {plain / raw:.2f} |\n"
-        f"| guarded append | {guarded:,.0f} | {guarded / raw:.2f} |"
-    )
 
 
 def settings() -> str:

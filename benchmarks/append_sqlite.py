@@ -1,32 +1,34 @@
-"""The SQLite part of the append benchmark, in a process and a file of its own."""
+"""Appends to SQLite, one by one, in a process and a file of their own."""
 
 import json
+import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from django.conf import settings
+from benchmarks.measuring import publish
 
 SECONDS = 1.5
+ROUNDS = 7
 
 
-def main(path: Path) -> None:
-    """Print the rates of raw inserts, plain and guarded appends."""
-    options = {
-        "transaction_mode": "IMMEDIATE",
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
-    }
-    database = {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "OPTIONS": options}
-    settings.configure(USE_TZ=True, INSTALLED_APPS=["ccc_django"], DATABASES={"default": database})
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
-    print(json.dumps(measure()))
+def main() -> None:
+    """Measure and publish."""
+    with tempfile.TemporaryDirectory() as folder:
+        here = {"DJANGO_SETTINGS_MODULE": "benchmarks.sqlite_settings", "CCC_BENCH_SQLITE": f"{folder}/log.sqlite3"}
+        command = [sys.executable, "-m", "benchmarks.append_sqlite"]
+        output = subprocess.run(command, env=os.environ | here, stdout=subprocess.PIPE, text=True, check=True).stdout
+    raw, plain, guarded = json.loads(output)
+    text = (
+        f"One process, WAL, synchronous FULL, committed one by one; medians of {ROUNDS} interleaved slices of {SECONDS} s.\n\n"
+        "| measure | /s | of raw |\n| --- | --- | --- |\n"
+        f"| raw insert | {raw:,.0f} | 1 |\n| plain append | {plain:,.0f} | {plain / raw:.2f} |\n"
+        f"| guarded append | {guarded:,.0f} | {guarded / raw:.2f} |"
+    )
+    publish("append_sqlite", "Append on SQLite", text)
 
 
 def measure() -> list[float]:
@@ -51,7 +53,7 @@ def measure() -> list[float]:
     works: list[Callable[[int], None]] = [raw, plain, guarded]
     rates: list[list[float]] = [[], [], []]
     number = 0
-    for _ in range(5):
+    for _ in range(ROUNDS):
         for work, taken in zip(works, rates, strict=True):
             started, count = time.perf_counter(), 0
             while time.perf_counter() - started < SECONDS:
@@ -63,5 +65,9 @@ def measure() -> list[float]:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        main(Path(folder) / "log.sqlite3")
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0)
+    print(json.dumps(measure()))

@@ -5,11 +5,12 @@ psycopg's pipeline would do the same at half again the client's time, because it
 
 import time
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import ClientCursor, Connection, RawCursor
+from psycopg.errors import InvalidSqlStatementName
 
 from ccc_django.conf import conf
 from ccc_django.sql import numbered
@@ -19,7 +20,15 @@ Call = tuple[str, dict[str, Any]]
 
 UNPREPARED = {"savepoint", "release_savepoint", "rollback_to_savepoint"}
 
-_prepared: WeakKeyDictionary[Connection[Any], set[str]] = WeakKeyDictionary()
+
+class Prepared(NamedTuple):
+    """What a connection has prepared; after a loss under other names, because some may be there still."""
+
+    generation: int
+    names: set[str]
+
+
+_prepared: WeakKeyDictionary[Connection[Any], Prepared] = WeakKeyDictionary()
 
 
 def in_one_trip(database: BaseDatabaseWrapper, calls: tuple[Call, ...], needed: int) -> list[list[Row]]:
@@ -41,36 +50,45 @@ def _log(database: BaseDatabaseWrapper, calls: tuple[Call, ...], seconds: float)
 
 
 def _execute_prepared(raw: Connection[Any], calls: tuple[Call, ...], needed: int) -> list[list[Row]]:
-    text, names, prepared = _executions(tuple([name for name, _ in calls]))
-    if not prepared <= _prepared.setdefault(raw, set()):
-        _prepare(raw, prepared)
+    names = tuple([name for name, _ in calls])
+    values = [literal(given[each]) for name, given in calls for each in numbered(name)[1]]
     cursor = ClientCursor(raw)
-    cursor.execute(
-        text, [literal(given[each]) for (_, given), each_names in zip(calls, names, strict=True) for each in each_names]
-    )
+    try:
+        cursor.execute(_message(raw, names), values)
+    except InvalidSqlStatementName:  # somebody has deallocated them: a pool that resets its connections
+        _prepared[raw] = Prepared(_prepared[raw].generation + 1, set())
+        if not raw.autocommit:
+            raise
+        cursor.execute(_message(raw, names), values)
     results = [_rows(cursor)]
     while len(results) < needed and cursor.nextset():
         results.append(_rows(cursor))
     return results
 
 
-def _prepare(raw: Connection[Any], names: frozenset[str]) -> None:
-    known = _prepared[raw]
-    for name in sorted(names - known):
-        ClientCursor(raw).execute(f"PREPARE ccc_{name} AS {numbered(name)[0]}")
-        known.add(name)
+def _message(raw: Connection[Any], names: tuple[str, ...]) -> str:
+    """One message for several statements, each of which is prepared on this connection."""
+    generation, known = _prepared.setdefault(raw, Prepared(0, set()))
+    if not known.issuperset(names):
+        for name in sorted({*names} - known - UNPREPARED):
+            ClientCursor(raw).execute(f"PREPARE {_prepared_name(name, generation)} AS {numbered(name)[0]}")
+        known.update(names)
+    return _executions(names, generation)
 
 
 @cache
-def _executions(names: tuple[str, ...]) -> tuple[str, list[tuple[str, ...]], frozenset[str]]:
-    """One message for several statements, the names of their parameters, and what must be prepared for it."""
-    text = "; ".join(numbered(name)[0] if name in UNPREPARED else _execution(name) for name in names)
-    return text, [numbered(name)[1] for name in names], frozenset(names) - UNPREPARED
+def _executions(names: tuple[str, ...], generation: int) -> str:
+    return "; ".join(numbered(name)[0] if name in UNPREPARED else _execution(name, generation) for name in names)
 
 
-def _execution(name: str) -> str:
+def _execution(name: str, generation: int = 0) -> str:
     placeholders = ", ".join("%s" for _ in numbered(name)[1])
-    return f"EXECUTE ccc_{name} ({placeholders})" if placeholders else f"EXECUTE ccc_{name}"
+    arguments = f" ({placeholders})" if placeholders else ""
+    return f"EXECUTE {_prepared_name(name, generation)}{arguments}"
+
+
+def _prepared_name(name: str, generation: int) -> str:
+    return f"ccc_{name}_{generation}" if generation else f"ccc_{name}"
 
 
 def _execute_plainly(raw: Connection[Any], calls: tuple[Call, ...], needed: int) -> list[list[Row]]:

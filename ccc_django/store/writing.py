@@ -1,6 +1,6 @@
 """Writing: the statements of an append, in their order: locks that may wait, then the check and the rows."""
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -66,7 +66,8 @@ def _in_savepoint(*calls: db.Call, inside: bool) -> list[list[db.Row]]:
     try:
         return db.in_one_trip(("savepoint", {}), *calls, ("release_savepoint", {}), needed=NEEDED + 1)[1:]
     except Error:
-        db.rows("rollback_to_savepoint")
+        with suppress(Error):  # where there is no savepoint yet, the caller's transaction is lost
+            db.rows("rollback_to_savepoint")
         raise
 
 

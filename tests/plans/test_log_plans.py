@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection, transaction
 
 from ccc_django import Condition, Event, entries, store
 from ccc_django.entries import Entry
@@ -99,6 +99,20 @@ def test_statements_are_generic_after_a_few_executions():
         plans = cursor.fetchall()
     assert {name for name, _, _ in plans} >= {"ccc_lock_append", "ccc_take_positions", "ccc_insert_messages"}
     assert [plan for plan in plans if plan[2] > 5] == []
+
+
+def test_statements_that_somebody_deallocated_are_prepared_again():
+    store.append(Joined(course_name="c1", user_id="joe"))
+    with connection.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
+    store.append(Joined(course_name="c1", user_id="ann"))
+    with connection.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
+    with pytest.raises(DatabaseError, match="does not exist"), transaction.atomic():
+        store.append(Joined(course_name="c1", user_id="jake"))
+    with transaction.atomic():
+        store.append(Joined(course_name="c1", user_id="jake"))
+    assert [message.user_id for message in store.stream()] == ["joe", "ann", "jake"]
 
 
 def test_every_statement_says_what_it_is_for():
