@@ -30,12 +30,13 @@ def conditions(course, user=None):
     ]
 
 
-def race(wanted, event, rounds=20):
-    """Decide on the same facts as everybody else, many times; which rounds were won."""
+def race(wanted, event, rounds, start):
+    """Decide on the same facts as everybody else, in every round at the same moment; which rounds were won."""
 
     def task():
         won = []
         for number in range(rounds):
+            start.wait(60)
             context = store.read(wanted(number))
             if any(isinstance(message, SeatTaken) for message in context.messages):
                 continue
@@ -59,7 +60,7 @@ def test_of_sixteen_racers_exactly_one_wins(known, proof):
     rounds = 200 if proof else 15
     if known:
         store.append([CourseCreated(course_name=f"Algebra {n}") for n in range(rounds)])
-    racer = race(lambda n: conditions(f"Algebra {n}"), seat("Algebra"), rounds)
+    racer = race(lambda n: conditions(f"Algebra {n}"), seat("Algebra"), rounds, fork.Barrier(16))
     reports = together(*[racer] * 16)
     assert_overlapped(reports)
     assert sorted(number for report in reports for number in report.result) == list(range(rounds))
@@ -69,8 +70,9 @@ def test_of_sixteen_racers_exactly_one_wins(known, proof):
 def test_several_conditions_and_partial_messages_as_the_conflict(proof):
     """One half decides for (course, user), the other appends what carries only the course."""
     rounds = 200 if proof else 15
-    composite = race(lambda n: conditions(f"Algebra {n}", "joe"), seat("Algebra", "joe"), rounds)
-    partial = race(lambda n: conditions(f"Algebra {n}"), seat("Algebra"), rounds)
+    start = fork.Barrier(16)
+    composite = race(lambda n: conditions(f"Algebra {n}", "joe"), seat("Algebra", "joe"), rounds, start)
+    partial = race(lambda n: conditions(f"Algebra {n}"), seat("Algebra"), rounds, start)
     reports = together(*[composite] * 8, *[partial] * 8)
     assert_overlapped(reports)
     assert sorted(number for report in reports for number in report.result) == list(range(rounds))
