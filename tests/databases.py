@@ -43,6 +43,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "postgres: about what only PostgreSQL can do; not run on SQLite")
+    config.addinivalue_line("markers", "sqlite: about what only SQLite does; not run on PostgreSQL")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -52,8 +53,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def belongs(item: pytest.Item, database: str) -> bool:
-    """Tests without a database run once; tests about PostgreSQL run there."""
-    return not item.get_closest_marker("postgres") if database == "sqlite" else uses_database(item)
+    """Tests without a database run once; tests about one database run there."""
+    if item.get_closest_marker("postgres" if database == "sqlite" else "sqlite"):
+        return False
+    return database == "sqlite" or uses_database(item)
 
 
 def uses_database(item: pytest.Item) -> bool:

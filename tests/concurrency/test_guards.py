@@ -232,9 +232,8 @@ def test_a_lock_time_out_is_named_and_spoils_the_callers_transaction():
     assert not StoredMessage.objects.filter(message_type="course.closed").exists()
 
 
+@pytest.mark.sqlite
 def test_sqlite_that_stays_locked_is_an_interruption():
-    if connection.vendor != "sqlite":
-        return
     here, there = fork.Pipe()
     with in_background(hold, there, "Algebra", 60):
         assert here.poll(20)

@@ -4,7 +4,7 @@ import threading
 import time
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 
 from ccc_django import notifications, store
 from tests.domain import CourseCreated, TermStarted
@@ -99,9 +99,8 @@ def test_notifications_can_be_turned_off(settings):
         assert not listener.wait(0.3)
 
 
+@pytest.mark.sqlite
 def test_a_poller_looks_only_at_what_is_new():
-    if connection.vendor != "sqlite":
-        return
     with notifications.listening() as listener:
         assert not listener.wait(0.1)
         store.append(TermStarted())
