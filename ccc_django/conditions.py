@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import (
     AfterValidator,
@@ -16,6 +16,9 @@ from pydantic import (
 )
 
 from ccc_django.attributes import IndexedField, element_of
+
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
 
 VALIDATORS: dict[str, Any] = {
     "after": AfterValidator,
@@ -51,13 +54,14 @@ def condition_value(message_class: type[BaseModel], rules: Iterable[IndexedField
 def _adapter(message_class: type[BaseModel], rule: IndexedField) -> TypeAdapter[Any]:
     """What a class does to a single value of a field; what it does to a whole list does not apply to an element."""
     field = message_class.model_fields[rule.field]
-    config = {name: value for name, value in message_class.model_config.items() if name != "title"}
+    kept = {name: value for name, value in message_class.model_config.items() if name != "title"}
+    config = cast("ConfigDict", kept)
     if rule.maximum is not None:
-        return TypeAdapter(element_of(field.annotation), config=config)  # type: ignore[arg-type]
+        return TypeAdapter(element_of(field.annotation), config=config)
     annotation = field.rebuild_annotation()
     for validator in _validators(message_class, rule.field):
         annotation = Annotated[annotation, validator]
-    return TypeAdapter(annotation, config=config)  # type: ignore[arg-type]
+    return TypeAdapter(annotation, config=config)
 
 
 def _validators(message_class: type[BaseModel], name: str) -> list[Any]:

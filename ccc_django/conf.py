@@ -36,7 +36,7 @@ class Conf:
     database = Setting("default")
     max_payload = Setting(1_048_576)
     prepare = Setting(True)  # noqa: FBT003 - a default, not an argument
-    notify = Setting(True)  # noqa: FBT003
+    notify = Setting(True)  # noqa: FBT003 - a default, not an argument
 
 
 def configured(name: str, default: T) -> T:

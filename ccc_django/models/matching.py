@@ -34,8 +34,8 @@ def messages_and_head(
     found = [message_of(row) for row in rows]
     if wanted.whole_types:
         of_types = _stored(_of_whole_types(parameters, (), backwards=backwards))
-        both = {message.position: message for message in (*found, *of_types)}
-        found = [both[position] for position in sorted(both, reverse=backwards)][:limit]  # type: ignore[type-var]
+        both = {message.position or 0: message for message in (*found, *of_types)}
+        found = [both[position] for position in sorted(both, reverse=backwards)][:limit]
     return found, head
 
 
