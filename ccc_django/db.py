@@ -9,7 +9,7 @@ from ccc_django import sqlite
 from ccc_django.conf import conf
 
 Row = tuple[Any, ...]
-Call = tuple[str, dict[str, Any]]
+Call = tuple[str, Any]  # a statement's name and its parameters; on SQLite also rows, to run it for each
 
 
 def connection() -> BaseDatabaseWrapper:
@@ -44,8 +44,3 @@ def in_one_trip(*calls: Call, needed: int | None = None) -> list[list[Row]]:
     from ccc_django import postgres  # noqa: PLC0415 - an extra
 
     return postgres.in_one_trip(database, calls, wanted)
-
-
-def many(name: str, rows: list[Row]) -> None:
-    """Run one statement for each of several rows; for SQLite, where a statement costs no journey."""
-    sqlite.many(connection(), name, rows)

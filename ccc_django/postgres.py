@@ -1,34 +1,32 @@
-"""PostgreSQL: statements are prepared once a connection, and several travel in one message.
+"""PostgreSQL: several statements travel together, prepared once a connection, their parameters bound by the server."""
 
-psycopg's pipeline would do the same at half again the client's time, because it is written in Python: see decisions.
-"""
-
+import re
 import time
-from functools import cache
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import count
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg import ClientCursor, Connection, RawCursor
-from psycopg.errors import InvalidSqlStatementName
+from psycopg import Connection
+from psycopg.adapt import Transformer
+from psycopg.errors import InvalidSqlStatementName, error_from_result
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
+from pydantic_core import to_json
 
 from ccc_django.conf import conf
+from ccc_django.pipeline import Send, beginning, journey
 from ccc_django.sql import numbered
 
 Row = tuple[Any, ...]
 Call = tuple[str, dict[str, Any]]
 
 UNPREPARED = {"savepoint", "release_savepoint", "rollback_to_savepoint"}
+ESCAPED_OTHERWISE = re.compile(rb'\\[^"\\]')  # by JSON than by arrays, which know only these two
 
-
-class Prepared(NamedTuple):
-    """What a connection has prepared; after a loss under other names, because some may be there still."""
-
-    generation: int
-    names: set[str]
-
-
-_prepared: WeakKeyDictionary[Connection[Any], Prepared] = WeakKeyDictionary()
+_prepared: WeakKeyDictionary[Connection[Any], dict[str, bytes]] = WeakKeyDictionary()
+_numbers = count(1)  # no name is used twice: one that was lost may be there still, or not
 
 
 def in_one_trip(database: BaseDatabaseWrapper, calls: tuple[Call, ...], needed: int) -> list[list[Row]]:
@@ -37,79 +35,69 @@ def in_one_trip(database: BaseDatabaseWrapper, calls: tuple[Call, ...], needed: 
     database.validate_no_broken_transaction()
     raw: Any = database.connection
     started = time.monotonic()
-    with database.wrap_database_errors:
-        results = (_execute_prepared if conf.prepare else _execute_plainly)(raw, calls, needed)
+    with database.wrap_database_errors, raw.lock:
+        rows = _rows(raw, _results(raw, calls)[:needed])
     if database.queries_logged:
         _log(database, calls, time.monotonic() - started)
-    return results
+    return rows
 
 
 def _log(database: BaseDatabaseWrapper, calls: tuple[Call, ...], seconds: float) -> None:
     """What Django's own log of queries shows, and assertNumQueries counts."""
-    database.queries_log.extend({"sql": f"EXECUTE ccc_{name}", "time": f"{seconds:.3f}"} for name, _ in calls)
+    database.queries_log.extend({"sql": f"-- {name}", "time": f"{seconds:.3f}"} for name, _ in calls)
 
 
-def _execute_prepared(raw: Connection[Any], calls: tuple[Call, ...], needed: int) -> list[list[Row]]:
-    names = tuple([name for name, _ in calls])
-    values = [literal(given[each]) for name, given in calls for each in numbered(name)[1]]
-    cursor = ClientCursor(raw)
+def _results(raw: Connection[Any], calls: tuple[Call, ...]) -> list[PGresult]:
     try:
-        cursor.execute(_message(raw, names), values)
+        return _travel(raw, calls)
     except InvalidSqlStatementName:  # somebody has deallocated them: a pool that resets its connections
-        _prepared[raw] = Prepared(_prepared[raw].generation + 1, set())
+        _prepared.pop(raw, None)
         if not raw.autocommit:
             raise
-        cursor.execute(_message(raw, names), values)
-    results = [_rows(cursor)]
-    while len(results) < needed and cursor.nextset():
-        results.append(_rows(cursor))
-    return results
+        return _travel(raw, calls)
 
 
-def _message(raw: Connection[Any], names: tuple[str, ...]) -> str:
-    """One message for several statements, each of which is prepared on this connection."""
-    generation, known = _prepared.setdefault(raw, Prepared(0, set()))
-    if not known.issuperset(names):
-        for name in sorted({*names} - known - UNPREPARED):
-            ClientCursor(raw).execute(f"PREPARE {_prepared_name(name, generation)} AS {numbered(name)[0]}")
-        known.update(names)
-    return _executions(names, generation)
+def _travel(raw: Connection[Any], calls: tuple[Call, ...]) -> list[PGresult]:
+    known = _prepared.setdefault(raw, {})
+    missing = {name for name, _ in calls} - known.keys() - UNPREPARED if conf.prepare else set()
+    new = {name: b"ccc_%b_%d" % (name.encode(), next(_numbers)) for name in missing}
+    names = {**known, **new} if new else known
+    first = beginning(raw)
+    preparations = [partial(raw.pgconn.send_prepare, new[name], numbered(name)[0].encode()) for name in new]
+    executions = [_execution(raw, names.get(name), name, given) for name, given in calls]
+    results = raw.wait(journey(raw.pgconn, [*first, *preparations, *executions]))
+    done = [result.status != ExecStatus.FATAL_ERROR for result in results]
+    known.update(pair for pair, well in zip(new.items(), done[len(first) :], strict=False) if well)
+    if not all(done):
+        raise error_from_result(results[done.index(False)], encoding=raw.info.encoding)
+    return results[len(first) + len(new) :]
 
 
-@cache
-def _executions(names: tuple[str, ...], generation: int) -> str:
-    return "; ".join(numbered(name)[0] if name in UNPREPARED else _execution(name, generation) for name in names)
+def _execution(raw: Connection[Any], prepared: bytes | None, name: str, given: dict[str, Any]) -> Send:
+    text, names = numbered(name)
+    values = [parameter(given[each]) for each in names]
+    if prepared and conf.prepare:
+        return partial(raw.pgconn.send_query_prepared, prepared, values)
+    return partial(raw.pgconn.send_query_params, text.encode(), values)
 
 
-def _execution(name: str, generation: int = 0) -> str:
-    placeholders = ", ".join("%s" for _ in numbered(name)[1])
-    arguments = f" ({placeholders})" if placeholders else ""
-    return f"EXECUTE {_prepared_name(name, generation)}{arguments}"
+def _rows(raw: Connection[Any], results: list[PGresult]) -> list[list[Row]]:
+    transformer = Transformer(raw)
+    rows: list[list[Row]] = []
+    for result in results:
+        transformer.set_pgresult(result)
+        rows.append(transformer.load_rows(0, result.ntuples, tuple) if result.nfields else [])
+    return rows
 
 
-def _prepared_name(name: str, generation: int) -> str:
-    return f"ccc_{name}_{generation}" if generation else f"ccc_{name}"
-
-
-def _execute_plainly(raw: Connection[Any], calls: tuple[Call, ...], needed: int) -> list[list[Row]]:
-    """For poolers that cannot keep prepared statements apart."""
-    cursors = [RawCursor(raw) for _ in calls]
-    with raw.pipeline():
-        for cursor, (name, given) in zip(cursors, calls, strict=True):
-            text, names = numbered(name)
-            cursor.execute(text, [literal(given[each]) for each in names], prepare=False)
-    return [_rows(cursor) for cursor in cursors[:needed]]
-
-
-def _rows(cursor: Any) -> list[Row]:
-    return cursor.fetchall() if cursor.pgresult.nfields else []
-
-
-def literal(value: Any) -> Any:
-    """A list as the text of an array, which costs a fraction of what psycopg's own adaptation does."""
+def parameter(value: Any) -> bytes | None:
+    """A value as PostgreSQL reads it, a list as the text of an array; psycopg's adaptation costs several times that."""
     if type(value) is not list:
-        return value
-    return "{" + ",".join([_quoted(each) if type(each) is str else str(each) for each in value]) + "}"
+        return None if value is None else str(value).encode()
+    text = to_json(value)
+    if ESCAPED_OTHERWISE.search(text):
+        text = f"[{','.join(map(_quoted, value))}]".encode()
+    return b"{%b}" % text[1:-1]
 
 
 def _quoted(text: str) -> str:

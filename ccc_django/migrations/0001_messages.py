@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
                 ("position", models.BigAutoField(primary_key=True, serialize=False, verbose_name="position")),
                 ("message_id", models.UUIDField(unique=True, verbose_name="message id")),
                 ("message_type", models.CharField(max_length=255, verbose_name="type")),
-                ("version", models.PositiveIntegerField(default=1, verbose_name="version")),
+                ("version", models.IntegerField(default=1, verbose_name="version")),
                 ("topic", models.CharField(blank=True, default="", max_length=255, verbose_name="topic")),
                 ("payload", models.JSONField(verbose_name="payload")),
                 ("metadata", models.JSONField(verbose_name="metadata")),

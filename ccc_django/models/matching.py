@@ -83,7 +83,7 @@ def _of_shape(
     """Driven by the attribute with the fewest entries, and confirmed by the others."""
     bounds = {"shape": shape, "after": parameters["after"], "upto": parameters["upto"]}
     if len(needs) > 1:
-        needs = sorted(needs, key=lambda pairs: db.rows("count_entries", pairs=pairs, **bounds)[0][0])
+        needs = [row[0] for row in db.rows("rank_by_entries", needs=f"[{','.join(needs)}]", **bounds)]
     others = f"[{','.join(needs[1:])}]"
     name = "matching_positions_backwards" if backwards else "matching_positions"
     known, most = to_json(list(seen)).decode(), parameters["most"]

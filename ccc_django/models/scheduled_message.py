@@ -15,7 +15,7 @@ class ScheduledMessage(models.Model):
     due_at = models.DateTimeField(_("due at"))
     message_id = models.UUIDField(_("message id"), unique=True)
     message_type = models.CharField(_("type"), max_length=MAX_NAME)
-    version = models.PositiveIntegerField(_("version"), default=1)
+    version = models.IntegerField(_("version"), default=1)
     topic = models.CharField(_("topic"), max_length=MAX_NAME, default="", blank=True)
     payload = models.JSONField(_("payload"))
     metadata = models.JSONField(_("metadata"))

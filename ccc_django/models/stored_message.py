@@ -83,7 +83,7 @@ class StoredMessage(models.Model):
     position = models.BigAutoField(_("position"), primary_key=True)
     message_id = models.UUIDField(_("message id"), unique=True)
     message_type = models.CharField(_("type"), max_length=MAX_NAME)
-    version = models.PositiveIntegerField(_("version"), default=1)
+    version = models.IntegerField(_("version"), default=1)
     topic = models.CharField(_("topic"), max_length=MAX_NAME, default="", blank=True)
     payload = models.JSONField(_("payload"))
     metadata = models.JSONField(_("metadata"))

@@ -25,13 +25,17 @@ def write(given: list[Entry], guard: Guard | None) -> dict[UUID, Place] | None:
     """Write entries and say where they stand; None if the guard found something, and then nothing is written."""
     wanted = Wanted.by(guard.conditions) if guard else None
     batches = [given[start : start + BATCH] for start in range(0, len(given), BATCH)]
-    places = _to_sqlite(batches, guard) if db.is_sqlite() else _to_postgres(batches, guard, wanted)
+    places = _to_sqlite(batches, guard, wanted) if db.is_sqlite() else _to_postgres(batches, guard, wanted)
     return dict(zip((entry.message_id for entry in given), places, strict=True)) if places else None
 
 
-def conflicts(guard: Guard, *, most: int = MOST_CONFLICTS) -> list[tuple[int, str]]:
+def conflicts(guard: Guard) -> list[tuple[int, str]]:
     """Positions and types of what a guard finds, the first of them."""
-    return matching.conflicts(Wanted.by(guard.conditions), after=guard.after, seen=guard.seen, most=most)
+    return _found(guard, Wanted.by(guard.conditions), MOST_CONFLICTS)
+
+
+def _found(guard: Guard, wanted: Wanted, most: int) -> list[tuple[int, str]]:
+    return matching.conflicts(wanted, after=guard.after, seen=guard.seen, most=most)
 
 
 def _to_postgres(batches: list[list[Entry]], guard: Guard | None, wanted: Wanted | None) -> list[Place]:
@@ -71,28 +75,29 @@ def _in_savepoint(*calls: db.Call, inside: bool) -> list[list[db.Row]]:
         raise
 
 
-def _to_sqlite(batches: list[list[Entry]], guard: Guard | None) -> list[Place]:
+def _to_sqlite(batches: list[list[Entry]], guard: Guard | None, wanted: Wanted | None) -> list[Place]:
     places: list[Place] = []
     with transaction.atomic(using=conf.database):
-        db.rows("lock_append")
-        if guard and conflicts(guard, most=1):
+        _, [[first, now]] = db.in_one_trip(("lock_append", {}), ("next_position", {}))
+        if guard and wanted and _found(guard, wanted, 1):
             return []
         for batch in batches:
-            places += _insert_into_sqlite(batch)
+            places += _insert_into_sqlite(batch, first + len(places), now)
     return places
 
 
-def _insert_into_sqlite(batch: list[Entry]) -> list[Place]:
-    [[first, now]] = db.rows("next_position")
+def _insert_into_sqlite(batch: list[Entry], first: int, now: str) -> list[Place]:
     columns = entries.parameters(batch)
-    db.many("insert_message", [(first + number, *_sqlite_row(entry), now) for number, entry in enumerate(batch)])
-    pairs, shapes = columns["entry_pairs"], columns["entry_shapes"]
+    messages = [(first + number, *_sqlite_row(entry), now) for number, entry in enumerate(batch)]
     positions = [first + number - 1 for number in columns["entry_numbers"]]
-    db.many("insert_entry", list(zip(map(bytes.fromhex, pairs), shapes, positions, strict=True)))
-    digests = map(bytes.fromhex, columns["pair_ids"])
-    db.many("insert_key_pair", list(zip(digests, columns["pair_names"], columns["pair_values"], strict=True)))
-    db.many(
-        "insert_shape", list(zip(columns["shape_ids"], columns["shape_types"], columns["shape_names"], strict=True))
+    index = zip(map(bytes.fromhex, columns["entry_pairs"]), columns["entry_shapes"], positions, strict=True)
+    pairs = zip(map(bytes.fromhex, columns["pair_ids"]), columns["pair_names"], columns["pair_values"], strict=True)
+    shapes = zip(columns["shape_ids"], columns["shape_types"], columns["shape_names"], strict=True)
+    db.in_one_trip(
+        ("insert_message", messages),
+        ("insert_entry", list(index)),
+        ("insert_key_pair", list(pairs)),
+        ("insert_shape", list(shapes)),
     )
     appended_at = datetime.fromisoformat(now).replace(tzinfo=UTC)
     return [(first + number, appended_at) for number in range(len(batch))]

@@ -65,6 +65,11 @@ def backend_id() -> int:
 def assert_overlapped(reports: list[Report]) -> None:
     """They were different connections, and each was at work while another was; a busy machine may start one late."""
     assert len({report.backend for report in reports}) == len(reports)
+    assert_at_once(reports)
+
+
+def assert_at_once(reports: list[Report]) -> None:
+    """Each was at work while another was."""
     ended = float("-inf")
     for number, report in enumerate(sorted(reports, key=lambda report: report.started)):
         assert number == 0 or report.started < ended

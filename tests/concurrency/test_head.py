@@ -3,11 +3,14 @@
 import os
 import random
 import signal
+import threading
 import time
+from contextlib import suppress
+from itertools import count
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 
 from ccc_django import Event, store
 from tests.concurrency.processes import assert_overlapped, fork, in_background, together
@@ -21,12 +24,12 @@ class Counted(Event, type="concurrency.counted"):
     number: int
 
 
-def write(writer: int, count: int) -> list[tuple[int, int]]:
+def write(writer: int, most: int) -> list[tuple[int, int]]:
     """Append in every way there is; what was committed."""
     dice, kept = random.Random(writer), []
     number = 0
-    while number < count:
-        size = min(dice.choice([1, 1, 1, 2, 5]), count - number)
+    while number < most:
+        size = min(dice.choice([1, 1, 1, 2, 5]), most - number)
         batch = [Counted(writer=writer, number=number + n) for n in range(size)]
         if append_somehow(batch, dice.random()):
             kept += [(writer, event.number) for event in batch]
@@ -64,28 +67,72 @@ def follow(expected: int, stop: object) -> list[tuple[int, int]]:
             return seen
 
 
+def write_until_killed(writer: int, journal, seconds: float) -> None:
+    """Append, saying before and after each commit what it is about, until SIGKILL comes from nowhere."""
+    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    for number in count(step=2):
+        batch = [Counted(writer=writer, number=number), Counted(writer=writer, number=number + 1)]
+        journal.send((False, number))
+        with transaction.atomic():
+            store.append(batch)
+            time.sleep(0.001)
+        journal.send((True, number))
+
+
+def kill_writers(first: int, victims: int) -> dict[int, tuple[set[int], set[int]]]:
+    """Start writers that die, one after another; the numbers that each has committed, and those that it may have."""
+    connections.close_all()
+    dice, journals = random.Random(first), {}
+    for writer in range(first, first + victims):
+        here, there = fork.Pipe()
+        process = fork.Process(target=write_until_killed, args=(writer, there, dice.uniform(0.1, 0.3)))
+        process.start()
+        there.close()
+        journals[writer] = read_journal(here)
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+    return journals
+
+
+def read_journal(pipe) -> tuple[set[int], set[int]]:
+    begun, done = set(), set()
+    with suppress(EOFError, ConnectionResetError):
+        while True:
+            committed, number = pipe.recv()
+            (done if committed else begun).update({number, number + 1})
+    return done, begun
+
+
 def test_a_follower_sees_every_message_once_and_in_order(proof):
-    writers, count = 8, 5_000 if proof else 150
+    writers, number, killers, victims = 8, 5_000 if proof else 150, 2, 25 if proof else 3
     stop = fork.Value("i", 0)
 
-    def writing(writer):
+    def counted(work, *args):
         def task():
-            kept = write(writer, count)
+            result = work(*args)
             with stop.get_lock():
                 stop.value += 1
-            return kept
+            return result
 
         return task
 
-    reports = together(*(writing(n) for n in range(writers)), lambda: follow(writers, stop), timeout=900)
+    writing = [counted(write, writer, number) for writer in range(writers)]
+    killing = [counted(kill_writers, 100 * (1 + killer), victims) for killer in range(killers)]
+    reports = together(*writing, *killing, lambda: follow(writers + killers, stop), timeout=900)
     assert_overlapped(reports)
     seen = reports[-1].result
-    kept = [each for report in reports[:-1] for each in report.result]
-    assert sorted(seen) == sorted(kept), "each exactly once"
-    for writer in range(writers):
-        assert [number for who, number in seen if who == writer] == sorted(
-            number for who, number in kept if who == writer
-        ), "in order"
+    assert len(seen) == len(set(seen)), "each once"
+    for writer in {writer for writer, _ in seen}:
+        numbers = [number for who, number in seen if who == writer]
+        assert numbers == sorted(numbers), "in order"
+    kept = {each for report in reports[:writers] for each in report.result}
+    assert {each for each in seen if each[0] < writers} == kept, "all that was committed, and nothing else"
+    journals = {writer: both for report in reports[writers:-1] for writer, both in report.result.items()}
+    for writer, (done, begun) in journals.items():
+        numbers = {number for who, number in seen if who == writer}
+        assert done <= numbers <= begun, "what was committed, and at most the commit that was cut short"
+        assert {number - number % 2 for number in numbers} | {number | 1 for number in numbers} == numbers, "whole"
+    assert any(done for done, _ in journals.values())
 
 
 def append_and_wait(pipe, wait: float) -> None:

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccc_django import Condition, Event, Indexed, store
-from ccc_django.errors import AppendConflict, ReadFromReplica
+from ccc_django.errors import AppendConflict
 from ccc_django.models import KeyPair, MessageKeyPair, Shape, StoredMessage
-from ccc_django.store.reading import checked_head
 from tests.domain import CourseClosed, CourseCreated, JoinCourse, TermStarted, UserJoinedCourse, UserRegistered
 
 pytestmark = pytest.mark.django_db
@@ -222,8 +221,3 @@ def test_read_and_guard_agree_with_the_model():
             assert not conflicts
 
     agree()
-
-
-def test_a_replica_is_not_asked_for_positions():
-    with pytest.raises(ReadFromReplica):
-        checked_head(7, "read committed", True)
