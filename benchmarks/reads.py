@@ -26,7 +26,7 @@ def section(size: int) -> str:
     from eventsourcing.dcb.api import DCBQuery, DCBQueryItem
 
     from ccc_django import Condition, db
-    from ccc_django.guards import EVERYTHING, Wanted
+    from ccc_django.wanted import EVERYTHING, Wanted
 
     recorder = contestants.eventsourcing_recorder()
     name = contestants.UserJoinedCourse.type

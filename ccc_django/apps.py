@@ -6,6 +6,7 @@ from django.apps import AppConfig
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
 from ccc_django.conf import conf
@@ -26,6 +27,14 @@ class CCCDjangoConfig(AppConfig):
 
         refuse_missing_driver()
         connection_created.connect(teach_sqlite, dispatch_uid="ccc_django")
+        post_migrate.connect(sync_indexes, sender=self, dispatch_uid="ccc_django")
+
+
+def sync_indexes(**kwargs: Any) -> None:
+    """Indexes that code declares come into the database with migrate."""
+    from ccc_django.indexes.in_code import sync_after_migrate  # noqa: PLC0415 - models are not ready before
+
+    sync_after_migrate(**kwargs)
 
 
 def teach_sqlite(connection: BaseDatabaseWrapper, **_kwargs: Any) -> None:

@@ -36,6 +36,7 @@ class Conf:
     database = Setting("default")
     max_payload = Setting(1_048_576)
     prepare = Setting(True)  # noqa: FBT003 - a default, not an argument
+    strict_filters = Setting(False)  # noqa: FBT003 - a default, not an argument
     notify = Setting(True)  # noqa: FBT003 - a default, not an argument
 
 

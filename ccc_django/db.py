@@ -27,7 +27,7 @@ def in_transaction() -> bool:
     return not connection().get_autocommit()
 
 
-def rows(name: str, **parameters: Any) -> list[Row]:
+def rows(name: str, /, **parameters: Any) -> list[Row]:
     """What a statement returns."""
     return in_one_trip((name, parameters))[0]
 
@@ -37,10 +37,21 @@ def in_one_trip(*calls: Call, needed: int | None = None) -> list[list[Row]]:
 
     Outside of a transaction they are one transaction.
     """
-    database = connection()
-    wanted = len(calls) if needed is None else needed
+    return _run(connection(), calls, len(calls) if needed is None else needed)
+
+
+def in_one_trip_elsewhere(*calls: Call) -> list[list[Row]]:
+    """What several statements return on a connection of their own, outside of the caller's transaction."""
+    other = connection().copy()
+    try:
+        return _run(other, calls, len(calls))
+    finally:
+        other.close()
+
+
+def _run(database: BaseDatabaseWrapper, calls: tuple[Call, ...], needed: int) -> list[list[Row]]:
     if database.vendor == "sqlite":
-        return sqlite.in_one_trip(database, calls, wanted)
+        return sqlite.in_one_trip(database, calls, needed)
     from ccc_django import postgres  # noqa: PLC0415 - an extra
 
-    return postgres.in_one_trip(database, calls, wanted)
+    return postgres.in_one_trip(database, calls, needed)

@@ -1,15 +1,17 @@
 """Entries: what an append writes for a message: its row, its index rows, its dictionary rows."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from ccc_django.attributes import KeyPair
 from ccc_django.canonical import digest
 from ccc_django.messages import Message
+from ccc_django.payload_index import PayloadIndex
 
 
 class Entry(NamedTuple):
@@ -26,6 +28,7 @@ class Entry(NamedTuple):
     created_at: datetime
     key_pairs: tuple[KeyPair, ...]
     pair_ids: tuple[str, ...]
+    declared_pairs: tuple[KeyPair, ...] = ()
 
     @classmethod
     def of(cls, message: Message) -> "Entry":
@@ -44,6 +47,14 @@ class Entry(NamedTuple):
             pairs,
             tuple([pair.hex for pair in pairs]),
         )
+
+    def indexed(self, indexes: Iterable[PayloadIndex]) -> "Entry":
+        """The same with the pairs that these indexes add to a message's own."""
+        payload = from_json(self.payload)
+        added = dict.fromkeys(pair for index in indexes for pair in index.pairs(payload))
+        more = tuple([pair for pair in added if pair not in self.key_pairs])
+        own = self.pair_ids[: len(self.key_pairs)]
+        return self._replace(declared_pairs=more, pair_ids=(*own, *(pair.hex for pair in more)))
 
     @property
     def shape(self) -> "Shape":
@@ -69,9 +80,13 @@ def shape_of(message_type: str, names: frozenset[str]) -> Shape:
 def parameters(entries: list[Entry]) -> dict[str, Any]:
     """Entries as the arrays that the append statements take."""
     columns = list(zip(*entries, strict=True))
-    pairs = {id: pair for entry in entries for id, pair in zip(entry.pair_ids, entry.key_pairs, strict=True)}
+    pairs = {
+        id: pair
+        for entry in entries
+        for id, pair in zip(entry.pair_ids, entry.key_pairs + entry.declared_pairs, strict=True)
+    }
     shapes = [entry.shape for entry in entries]
-    known = {shape for shape in shapes if shape.names != "[]"}
+    known = {shape for entry, shape in zip(entries, shapes, strict=True) if entry.pair_ids}
     index = [
         (pair, shape.id, number)
         for number, (entry, shape) in enumerate(zip(entries, shapes, strict=True), start=1)

@@ -5,6 +5,11 @@ CCCError
 ├── ReservedName          a payload attribute has a name that the envelope uses
 ├── Unstorable            a value has no exact form in the log
 ├── EmptyGuard            a guard without any condition
+├── NotIndexed            a filter on a field without an index: it shows what to declare
+├── FilterTooWide         a filter with too many alternatives
+├── IndexNotReady         an index that is declared and not yet open, or not complete where that is asked for
+├── IndexNeeded           an index that something relies on cannot be dropped
+├── InsideTransaction     indexes are declared, built and dropped outside of a transaction
 ├── AppendConflict        something relevant has happened: read again and decide again
 ├── AppendInterrupted     deadlock or lock time-out: the outermost transaction must run again
 ├── DuplicateMessage      a message with this id is in the log, with other content
@@ -48,6 +53,33 @@ class Unstorable(CCCError, ValueError):
 
 class EmptyGuard(CCCError, ValueError):
     """A guard without any condition."""
+
+
+class NotIndexed(CCCError, LookupError):
+    """A filter names a field that has no index: never a silent scan, never a silent miss."""
+
+    def __init__(self, name: str, types: "list[str]", *, nulls: bool = False) -> None:
+        self.name = name
+        of = f" of {', '.join(types)}" if types else ""
+        what = "null is no value of" if nulls else "there is no index on"
+        option = ", nulls=True" if nulls else ""
+        super().__init__(f'{what} {name!r}{of}. Declare it: indexes.declare("payload", ["{name}"]{option})')
+
+
+class FilterTooWide(CCCError, ValueError):
+    """A filter with more alternatives than a statement should have."""
+
+
+class IndexNotReady(CCCError):
+    """An index that cannot be used yet."""
+
+
+class IndexNeeded(CCCError):
+    """An index that something relies on cannot be dropped."""
+
+
+class InsideTransaction(CCCError):
+    """What is declared must be committed before old messages are indexed."""
 
 
 class AppendConflict(CCCError):

@@ -10,7 +10,7 @@ from typing import Any
 
 from ccc_django.canonical import hex_digest
 from ccc_django.entries import Entry
-from ccc_django.guards import Wanted
+from ccc_django.wanted import Wanted
 
 OURS = 1 << 61  # apart from the keys that say where transactions started, which are below
 
@@ -33,8 +33,8 @@ def call(entries: Iterable[Entry], wanted: Wanted | None, *, in_transaction: boo
         locks[type_key(entry.message_type)] = False
         locks |= dict.fromkeys([key(pair) for pair in entry.pair_ids], False)
     if wanted is not None:
-        locks |= {BULK: False}
-        locks |= dict.fromkeys([key(pair) for pair in wanted.pairs], True)
+        locks |= {BULK: False, LOG: wanted.everything}
+        locks |= dict.fromkeys([key(pair) for pair in wanted.locked_pairs], True)
         locks |= dict.fromkeys([type_key(message_type) for message_type in wanted.whole_types], True)
     bulk = {LOG: wanted is not None, BULK: True}
     if in_transaction:

@@ -1,6 +1,6 @@
 """Messages: immutable typed values. An event is a fact, a command an intent."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     optional: Any = None
 
+Indexes = Iterable[str | Iterable[str]]  # fields, and combinations of fields
 PARTS = frozenset(Given.__annotations__)
 RESTORING = object()
 KEPT_CONFIG = ConfigDict(
@@ -59,6 +60,7 @@ class Message(BaseModel):
 
     declaration: ClassVar[Declaration | None] = None
     payload_attribute_names: ClassVar[tuple[str, ...]] = ()
+    indexes: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
     _indexed_fields: ClassVar[tuple[IndexedField, ...] | None] = None
     _is_plain: ClassVar[bool | None] = None
 
@@ -88,14 +90,16 @@ class Message(BaseModel):
 
         __init__.__pydantic_base_init__ = True  # pydantic need not call it: model_post_init does the work
 
-    def __init_subclass__(cls, *, type: str | None = None, version: int = 1, topic: str = "", **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls, *, type: str | None = None, version: int = 1, topic: str = "", indexes: Indexes = (), **kwargs: Any
+    ) -> None:
         names = {*vars(cls), *vars(cls).get("__annotations__", ())}
         refuse_reserved_names(cls, names, reserved=reserved_names())
         super().__init_subclass__(**kwargs)
 
     @classmethod
     def __pydantic_init_subclass__(
-        cls, *, type: str | None = None, version: int = 1, topic: str = "", **kwargs: Any
+        cls, *, type: str | None = None, version: int = 1, topic: str = "", indexes: Indexes = (), **kwargs: Any
     ) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         aliases = {str(field.alias or field.validation_alias) for field in cls.model_fields.values()}
@@ -104,6 +108,7 @@ class Message(BaseModel):
         cls.payload_attribute_names = tuple(cls.model_fields)
         cls._indexed_fields = None
         cls._is_plain = None
+        cls.indexes = tuple(each if isinstance(each, str) else tuple(each) for each in indexes)
         cls.declaration = None
         if type is not None:
             cls.declaration = declare(cls, type=type, version=version, topic=topic)

@@ -2,8 +2,9 @@
 
 from ccc_django.models.key_pair import KeyPair
 from ccc_django.models.message_key_pair import MessageKeyPair
+from ccc_django.models.payload_index import PayloadIndex
 from ccc_django.models.scheduled_message import ScheduledMessage
 from ccc_django.models.shape import Shape
 from ccc_django.models.stored_message import StoredMessage
 
-__all__ = ["KeyPair", "MessageKeyPair", "ScheduledMessage", "Shape", "StoredMessage"]
+__all__ = ["KeyPair", "MessageKeyPair", "PayloadIndex", "ScheduledMessage", "Shape", "StoredMessage"]

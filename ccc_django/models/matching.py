@@ -1,8 +1,7 @@
-"""Matching: which messages belong to conditions, by the one rule of conditional AND.
+"""Matching: which messages are wanted, by conditions or by a filter, from one form of both.
 
-A message belongs when, for every attribute in the conditions of its type that it carries, one of its values is wanted,
-and it carries at least one. Its shape says which it carries. PostgreSQL does all of it in one statement; on SQLite
-there is one statement for each shape.
+A choice is met by a shape that can meet its parts. For conditions those are the parts that the shape carries, one at
+least; for a filter all of them. PostgreSQL does it in one statement; on SQLite there is one for each shape and choice.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,9 +12,10 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from ccc_django import db
-from ccc_django.guards import EVERYTHING, Wanted
 from ccc_django.messages import Message
+from ccc_django.models import scanning
 from ccc_django.models.stored_message import StoredMessage, message_of
+from ccc_django.wanted import ANY_TYPE, EVERYTHING, Wanted
 
 Head = tuple[int, str, bool]
 CHUNK = 500
@@ -24,17 +24,17 @@ CHUNK = 500
 def messages_and_head(
     wanted: Wanted, *, after: int, upto: int, limit: int | None, backwards: bool
 ) -> tuple[list[Message], Head]:
-    """The head, and then, in a later statement, the messages that belong."""
+    """The head, and then, in a later statement, the messages that are wanted."""
     parameters = wanted.parameters(after=after, upto=upto, most=EVERYTHING if limit is None else limit)
     if db.is_sqlite():
         [head] = db.rows("head")
-        return _stored(_positions(parameters, seen=(), backwards=backwards)), head
+        positions = _positions(wanted, parameters, seen=(), backwards=backwards)
+        return _stored(positions), head
     name = "read_conditions_backwards" if backwards else "read_conditions"
     [head], rows = db.in_one_trip(("head", {}), (name, parameters))
     found = [message_of(row) for row in rows]
-    if wanted.whole_types:
-        of_types = _stored(_of_whole_types(parameters, (), backwards=backwards))
-        both = {message.position or 0: message for message in (*found, *of_types)}
+    if more := [*_of_whole_types(parameters, (), backwards=backwards), *scanning.positions(wanted, after, upto)]:
+        both = {message.position or 0: message for message in (*found, *_stored(more))}
         found = [both[position] for position in sorted(both, reverse=backwards)][:limit]
     return found, head
 
@@ -43,11 +43,17 @@ def conflicts(wanted: Wanted, *, after: int, seen: Iterable[int], most: int) -> 
     """Position and type of what has come after a position and was not seen."""
     parameters = wanted.parameters(after=after, most=most)
     if db.is_sqlite():
-        found = _stored(_positions(parameters, seen=seen, backwards=False))
+        found = _stored(_positions(wanted, parameters, seen=seen, backwards=False))
         return [(message.envelope.position or 0, message.type) for message in found]
     rows = db.rows("conflicting_messages", **parameters, seen=list(seen))
-    of_types = _stored(_of_whole_types(parameters, seen, backwards=False))
-    return sorted({*rows, *((message.envelope.position or 0, message.type) for message in of_types)})[:most]
+    more = [*_of_whole_types(parameters, seen, backwards=False), *uncovered_conflicts(wanted, after=after, seen=seen)]
+    return sorted({*rows, *((message.envelope.position or 0, message.type) for message in _stored(more))})[:most]
+
+
+def uncovered_conflicts(wanted: Wanted, *, after: int, seen: Iterable[int]) -> list[int]:
+    """Conflicts among old messages that an index does not cover yet; they are final, so that no lock is needed."""
+    known = {*seen}
+    return [position for position in scanning.positions(wanted, after, EVERYTHING) if position not in known]
 
 
 def _stored(positions: list[int]) -> list[Message]:
@@ -58,23 +64,33 @@ def _stored(positions: list[int]) -> list[Message]:
     return [found[position] for position in positions]
 
 
-def _positions(parameters: dict[str, Any], *, seen: Iterable[int], backwards: bool) -> list[int]:
+def _positions(wanted: Wanted, parameters: dict[str, Any], *, seen: Iterable[int], backwards: bool) -> list[int]:
     """SQLite: matches of every shape, merged in order."""
-    found = [_of_shape(parameters, needs, shape, seen, backwards=backwards) for shape, needs in _needs(parameters)]
+    found = [_of_shape(parameters, needs, shape, seen, backwards=backwards) for shape, needs in _needs(wanted)]
     found.append(_of_whole_types(parameters, seen, backwards=backwards))
-    most = min(parameters["most"], EVERYTHING)
-    return list(islice(dict.fromkeys(merge(*found, reverse=backwards)), most))
+    if wanted.building:
+        known = {*seen}
+        scanned = scanning.positions(wanted, parameters["after"], parameters["upto"])
+        found.append(sorted((each for each in scanned if each not in known), reverse=backwards))
+    return list(islice(dict.fromkeys(merge(*found, reverse=backwards)), min(parameters["most"], EVERYTHING)))
 
 
-def _needs(parameters: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
-    """For each shape: the values that match, as JSON, for each attribute that it carries and that matters."""
-    wanted: dict[str, dict[str, list[str]]] = {}
-    for message_type, name, pair in zip(parameters["types"], parameters["names"], parameters["pairs"], strict=True):
-        wanted.setdefault(message_type, {}).setdefault(name, []).append(pair)
-    for shape, message_type, names in db.rows("known_shapes", types=to_json(list(wanted)).decode()):
-        needs = [wanted[message_type][name] for name in from_json(names) if name in wanted[message_type]]
-        if needs:
-            yield shape, [to_json(pairs).decode() for pairs in needs]
+def _needs(wanted: Wanted) -> Iterator[tuple[int, list[str]]]:
+    """For each shape that can meet a choice: its parts, each as JSON of the values that meet it."""
+    if not wanted.rows:
+        return
+    types = {row.type for row in wanted.rows}
+    known = db.rows("known_shapes", types=to_json(sorted(types)).decode(), every=ANY_TYPE in types)
+    for shape, message_type, names in known:
+        carried = {*from_json(names)}
+        choices: dict[int, dict[int, list[str]]] = {}
+        for choice, type, part, name, pair, _, anywhere in wanted.rows:
+            if type in {message_type, ANY_TYPE} and (anywhere or name in carried):
+                choices.setdefault(choice, {}).setdefault(part, []).append(pair)
+        needed = {row.choice: row.needed for row in wanted.rows}
+        for choice, parts in choices.items():
+            if len(parts) >= needed[choice]:
+                yield shape, [to_json(pairs).decode() for pairs in parts.values()]
 
 
 def _of_shape(
@@ -91,10 +107,10 @@ def _of_shape(
 
 
 def _of_whole_types(parameters: dict[str, Any], seen: Iterable[int], *, backwards: bool) -> list[int]:
-    if not parameters["whole_types"]:
+    if not parameters["whole_types"] and not parameters["everything"]:
         return []
-    found = (
-        StoredMessage.objects.of_types(parameters["whole_types"]).after(parameters["after"]).upto(parameters["upto"])
-    )
-    ordered = found.exclude(position__in=list(seen)).order_by("-position" if backwards else "position")
+    found = StoredMessage.objects.after(parameters["after"]).upto(parameters["upto"]).exclude(position__in=list(seen))
+    if not parameters["everything"]:
+        found = found.of_types(parameters["whole_types"])
+    ordered = found.order_by("-position" if backwards else "position")
     return list(ordered.values_list("position", flat=True)[: min(parameters["most"], 2**62)])

@@ -2,7 +2,7 @@ WHERE entry.key_pair = wanted.pair AND entry.shape = driver.shape
   AND entry.position > (SELECT %(after)s::bigint) AND entry.position <= (SELECT %(upto)s::bigint)
   AND NOT EXISTS (
       SELECT FROM need
-      WHERE need.shape = driver.shape AND need.name <> driver.name
+      WHERE need.shape = driver.shape AND need.choice = driver.choice AND need.part <> driver.part
         AND NOT EXISTS (
             SELECT FROM unnest(need.pairs) AS confirmed(pair)
             CROSS JOIN LATERAL (

@@ -1,11 +1,20 @@
 -- Pairs are unnested and probed one by one: given a list, and no statistics, the planner would rather scan the log.
-need AS MATERIALIZED (  -- for each shape: the attributes it carries that matter, with the values that match
-    SELECT shape.digest AS shape, wanted.name, array_agg(wanted.pair) AS pairs
-    FROM unnest((SELECT %(types)s::text[]), (SELECT %(names)s::text[]), (SELECT %(pairs)s::uuid[])) AS wanted(type, name, pair)
-    JOIN ccc_shapes AS shape ON shape.message_type = wanted.type AND shape.names ? wanted.name
-    GROUP BY shape.digest, wanted.name
-), driver AS MATERIALIZED (  -- for each shape: the attribute with the fewest entries, which the others confirm
-    SELECT DISTINCT ON (need.shape) need.shape, need.name, need.pairs
+need AS MATERIALIZED (  -- for each shape that can meet a choice: its parts, with the values that meet them
+    SELECT
+        shape.digest AS shape, wanted.choice, wanted.part, array_agg(wanted.pair) AS pairs, wanted.needed,
+        count(*) OVER (PARTITION BY shape.digest, wanted.choice) AS present
+    FROM unnest(
+        (SELECT %(choices)s::int[]), (SELECT %(types)s::text[]), (SELECT %(parts)s::int[]), (SELECT %(names)s::text[]),
+        (SELECT %(pairs)s::uuid[]), (SELECT %(needed)s::int[]), (SELECT %(anywhere)s::boolean[])
+    ) AS wanted(choice, type, part, name, pair, needed, anywhere)
+    CROSS JOIN LATERAL unnest(ARRAY(  -- an array, so that the planner never thinks of many, and compiles
+        SELECT digest FROM ccc_shapes WHERE message_type = wanted.type AND (wanted.anywhere OR names ? wanted.name)
+        UNION ALL
+        SELECT digest FROM ccc_shapes WHERE wanted.type = '' AND (wanted.anywhere OR names ? wanted.name)
+    )) AS shape(digest)
+    GROUP BY shape.digest, wanted.choice, wanted.part, wanted.needed
+), driver AS MATERIALIZED (  -- for each of them: the part with the fewest entries, which the others confirm
+    SELECT DISTINCT ON (need.shape, need.choice) need.shape, need.choice, need.part, need.pairs
     FROM need
     CROSS JOIN LATERAL (
         SELECT count(*) AS entries
@@ -17,5 +26,6 @@ need AS MATERIALIZED (  -- for each shape: the attributes it carries that matter
             LIMIT 64
         ) AS few
     ) AS counted
-    ORDER BY need.shape, counted.entries
+    WHERE need.present >= need.needed
+    ORDER BY need.shape, need.choice, counted.entries
 )

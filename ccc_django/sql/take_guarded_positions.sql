@@ -10,3 +10,5 @@ SELECT set_config('ccc_django.positions', coalesce(array_agg(nextval('ccc_messag
 FROM generate_series(1, (SELECT %(count)s::int) + 0 * (SELECT count(*) FROM bound)::int)
 WHERE NOT EXISTS (SELECT FROM conflict)
   AND current_setting('transaction_isolation') = 'read committed'
+  AND
+-- include: as_declared

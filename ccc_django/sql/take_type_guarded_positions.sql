@@ -12,3 +12,5 @@ FROM generate_series(1, (SELECT %(count)s::int) + 0 * (SELECT count(*) FROM boun
 WHERE NOT EXISTS (SELECT FROM conflict)
   AND NOT EXISTS (SELECT FROM conflict_of_types)
   AND current_setting('transaction_isolation') = 'read committed'
+  AND
+-- include: as_declared

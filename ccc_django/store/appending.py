@@ -8,10 +8,11 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from ccc_django import notifications
+from ccc_django import declared, notifications
 from ccc_django.conf import conf
 from ccc_django.entries import Entry
 from ccc_django.errors import AppendConflict
+from ccc_django.filters import Filter
 from ccc_django.guards import Guard
 from ccc_django.messages import Message
 from ccc_django.restoring import UnknownMessage
@@ -21,12 +22,20 @@ from ccc_django.store.retries import naming_interruptions
 Place = tuple[int, datetime]
 
 
-def append(messages: Message | Iterable[Message], *, guard: Guard | None = None) -> list[Message]:
+def append(
+    messages: Message | Iterable[Message],
+    *,
+    guard: Guard | None = None,
+    unless: Filter | None = None,
+    after: int | None = None,
+) -> list[Message]:
     """Add messages to the log and return them with their positions.
 
     Inside of a transaction they become visible with its commit; otherwise at once. With a guard nothing is added, and
-    AppendConflict raised, if something that matches it has been appended since its reader looked.
+    AppendConflict raised, if something that matches it has been appended since its reader looked; ``unless=filter``
+    with ``after=position`` is the same without knowing what of it was seen.
     """
+    guard = cautious(guard, unless, after)
     given = [messages] if isinstance(messages, Message) else list(messages)
     entries = duplicates.merged([entry_of(message) for message in given])
     with naming_interruptions():
@@ -44,6 +53,15 @@ def append_on_commit(messages: Message | Iterable[Message]) -> None:
     transaction.on_commit(partial(append, given), using=conf.database)
 
 
+def cautious(guard: Guard | None, unless: Filter | None, after: int | None) -> Guard | None:
+    """The guard that a caller means, who may name a filter and a position instead."""
+    if unless is None and after is None:
+        return guard
+    if guard is not None or unless is None or after is None:
+        raise TypeError("append takes a guard, or unless=filter together with after=position")
+    return Guard(filter=unless, after=after)
+
+
 def entry_of(message: Message) -> Entry:
     """What is written for a message; one without a class cannot be indexed."""
     if isinstance(message, UnknownMessage):
@@ -56,9 +74,14 @@ def add(entries: list[Entry], guard: Guard | None = None) -> dict[UUID, Place]:
     if not entries:
         return {}
     failure: Exception | None = None
+    known_indexes = declared.current()
+    indexed = [entry.indexed(known_indexes.indexes) for entry in entries] if known_indexes.indexes else entries
     try:
-        if places := writing.write(entries, guard):
+        if places := writing.write(indexed, guard, known_indexes):
             return places
+        if not declared.is_current(known_indexes.version):
+            declared.reload()
+            return add(entries, guard)
     except IntegrityError as error:
         failure = error
     known = duplicates.known(entries)

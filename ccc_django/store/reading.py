@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from ccc_django import db
+from ccc_django import db, declared
 from ccc_django.conditions import Condition
 from ccc_django.errors import ReadFromReplica, WrongIsolation
-from ccc_django.guards import EVERYTHING, Guard, Wanted
+from ccc_django.filters import Conditional, Filter, Types, any_of, type_names, where
+from ccc_django.guards import Guard
 from ccc_django.messages import Message
 from ccc_django.models import StoredMessage, matching
+from ccc_django.wanted import EVERYTHING
 
 PAGE = 1_000
-
-Types = type[Message] | str | Iterable[type[Message] | str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ def head() -> int:
 
 
 def read(
-    conditions: Iterable[Condition] = (),
+    conditions: Filter | Iterable[Condition] = (),
     *,
     type: Types = (),
     correlation_id: UUID | None = None,
@@ -42,37 +42,56 @@ def read(
 ) -> ReadResult:
     """Messages in the order of the log, with a guard, unless the read was cut by a limit or an upper bound.
 
-    Conditions and types are alternatives. Without any, everything is read; a guard on everything does not exist.
+    Conditions, or a filter, and types are alternatives. Without any, everything is read, and there is no guard: one on
+    everything needs ``where()``.
     """
-    wanted = [*conditions, *(Condition(name) for name in type_names(type))]
-    if correlation_id is not None or not wanted:
-        return _read_rows(wanted, correlation_id, after, upto, limit, backwards=backwards)
-    messages, found_head = matching.messages_and_head(
-        Wanted.by(wanted), after=after, upto=EVERYTHING if upto is None else upto, limit=limit, backwards=backwards
-    )
-    position = checked_head(*found_head)
+    sought = _sought(conditions, type)
+    if correlation_id is not None or sought is None:
+        if correlation_id is not None and not (isinstance(conditions, tuple) and not conditions):
+            raise TypeError("correlation_id goes together with type=, not with conditions or a filter")
+        return _read_rows(type_names(type), correlation_id, after, upto, limit, backwards=backwards)
+    messages, position = _matching(sought, after, upto, limit, backwards=backwards)
     if limit is not None or upto is not None:
         return ReadResult(messages=messages, guard=None, position=position)
     seen = frozenset(message.position for message in messages if message.position and message.position > position)
-    guard = Guard(conditions=tuple(wanted), after=position, seen=seen)
-    return ReadResult(messages=messages, guard=guard, position=position)
+    return ReadResult(messages=messages, guard=_guard(sought, position, seen), position=position)
+
+
+def _sought(conditions: Filter | Iterable[Condition], type: Types) -> Filter | None:
+    """Conditions and filters as one: a list of conditions is the leaf that is conditional."""
+    if isinstance(conditions, Filter):
+        return any_of(conditions, where(type=type)) if type_names(type) else conditions
+    listed = (*conditions, *(Condition(name) for name in type_names(type)))
+    return Conditional(tuple(dict.fromkeys(listed))) if listed else None
+
+
+def _guard(sought: Filter, after: int, seen: frozenset[int]) -> Guard:
+    if isinstance(sought, Conditional):
+        return Guard(conditions=sought.conditions, after=after, seen=seen)
+    return Guard(filter=sought, after=after, seen=seen)
+
+
+def _matching(
+    sought: Filter, after: int, upto: int | None, limit: int | None, *, backwards: bool
+) -> tuple[list[Message], int]:
+    """Matches and the head; once more if what a filter relies on was declared or dropped meanwhile."""
+    known, wanted = declared.sought(sought)
+    last = EVERYTHING if upto is None else upto
+    messages, head = matching.messages_and_head(wanted, after=after, upto=last, limit=limit, backwards=backwards)
+    if wanted.relies_on_indexes and not declared.is_current(known.version):
+        declared.reload()
+        return _matching(sought, after, upto, limit, backwards=backwards)
+    return messages, checked_head(*head)
 
 
 def _read_rows(
-    wanted: list[Condition],
-    correlation_id: UUID | None,
-    after: int,
-    upto: int | None,
-    limit: int | None,
-    *,
-    backwards: bool,
+    types: list[str], correlation_id: UUID | None, after: int, upto: int | None, limit: int | None, *, backwards: bool
 ) -> ReadResult:
     position = head()
     rows = StoredMessage.objects.after(after).order_by("-position" if backwards else "position")
     rows = rows if upto is None else rows.upto(upto)
     rows = rows if correlation_id is None else rows.correlated(correlation_id)
-    if wanted:
-        rows = rows.of_types(condition.type for condition in wanted)
+    rows = rows.of_types(types) if types else rows
     return ReadResult(messages=list(rows[:limit].messages()), guard=None, position=position)
 
 
@@ -85,15 +104,6 @@ def stream(*, after: int = 0, type: Types = (), upto: int | None = None) -> Iter
     while page := list(rows.after(after)[:PAGE].messages()):
         yield from page
         after = page[-1].position or last
-
-
-def type_names(types: Types) -> list[str]:
-    """Message types by name, from classes or names."""
-    several = [types] if isinstance(types, str | type_of) else list(types)
-    return [each if isinstance(each, str) else each.type for each in several]
-
-
-type_of = type
 
 
 def checked_head(position: int, isolation: str, in_recovery: bool) -> int:  # noqa: FBT001 - a row of the statement

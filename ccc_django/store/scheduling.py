@@ -17,7 +17,7 @@ from ccc_django.models import ScheduledMessage
 from ccc_django.store.appending import add, entry_of
 
 BATCH = 1_000
-COPIED = [name for name in Entry._fields if name != "pair_ids"]
+COPIED = [name for name in Entry._fields if name not in {"pair_ids", "declared_pairs"}]
 
 
 def schedule(messages: Message | Iterable[Message], *, at: datetime) -> list[ScheduledMessage]:

@@ -7,12 +7,14 @@ from uuid import UUID
 
 from django.db import Error, transaction
 
-from ccc_django import db, entries, locks
+from ccc_django import db, declared, entries, locks
 from ccc_django.conf import conf
+from ccc_django.declared import Declared
 from ccc_django.entries import Entry
-from ccc_django.errors import WrongIsolation
-from ccc_django.guards import Guard, Wanted
+from ccc_django.errors import AppendInterrupted, WrongIsolation
+from ccc_django.guards import Guard
 from ccc_django.models import matching
+from ccc_django.wanted import Wanted
 
 BATCH = 2_000  # rows a statement: memory stays bounded, and journeys few
 NEEDED = 3  # results of an append: of its locks, its positions, its messages
@@ -21,45 +23,61 @@ MOST_CONFLICTS = 100  # as many as an error shows
 Place = tuple[int, datetime]
 
 
-def write(given: list[Entry], guard: Guard | None) -> dict[UUID, Place] | None:
-    """Write entries and say where they stand; None if the guard found something, and then nothing is written."""
-    wanted = Wanted.by(guard.conditions) if guard else None
+def write(given: list[Entry], guard: Guard | None, known: Declared) -> dict[UUID, Place] | None:
+    """Write entries and say where they stand; None, and nothing is written, if the guard found something.
+
+    Nor is anything written if indexes have been declared that the entries do not know.
+    """
+    wanted = declared.wanted_by(guard) if guard else None
+    if guard and wanted and matching.uncovered_conflicts(wanted, after=guard.after, seen=guard.seen):
+        return None
     batches = [given[start : start + BATCH] for start in range(0, len(given), BATCH)]
-    places = _to_sqlite(batches, guard, wanted) if db.is_sqlite() else _to_postgres(batches, guard, wanted)
+    write_batches = _to_sqlite if db.is_sqlite() else _to_postgres
+    places = write_batches(batches, guard, wanted, known)
     return dict(zip((entry.message_id for entry in given), places, strict=True)) if places else None
 
 
 def conflicts(guard: Guard) -> list[tuple[int, str]]:
     """Positions and types of what a guard finds, the first of them."""
-    return _found(guard, Wanted.by(guard.conditions), MOST_CONFLICTS)
+    return _found(guard, declared.wanted_by(guard), MOST_CONFLICTS)
 
 
 def _found(guard: Guard, wanted: Wanted, most: int) -> list[tuple[int, str]]:
     return matching.conflicts(wanted, after=guard.after, seen=guard.seen, most=most)
 
 
-def _to_postgres(batches: list[list[Entry]], guard: Guard | None, wanted: Wanted | None) -> list[Place]:
+def _to_postgres(
+    batches: list[list[Entry]], guard: Guard | None, wanted: Wanted | None, known: Declared
+) -> list[Place]:
     inside = db.in_transaction()
     in_transaction = inside or len(batches) > 1
     lock = locks.call((entry for batch in batches for entry in batch), wanted, in_transaction=in_transaction)
     with transaction.atomic(using=conf.database) if len(batches) > 1 else nullcontext():
-        [[isolation, *_]], _, places = _in_savepoint(lock, *_insertion(batches[0], guard, wanted), inside=inside)
+        [[isolation, *_]], _, places = _in_savepoint(lock, *_insertion(batches[0], known, guard, wanted), inside=inside)
         if guard and isolation != "read committed":
             raise WrongIsolation(f"A guarded append needs READ COMMITTED; this transaction is {isolation.upper()}.")
-        if places:
-            places += [place for batch in batches[1:] for place in db.in_one_trip(*_insertion(batch))[1]]
+        if not places and isolation != "read committed":
+            raise AppendInterrupted("An index has been declared since this transaction began: run it again.")
+        for batch in batches[1:] if places else ():
+            _, more = db.in_one_trip(*_insertion(batch, known), needed=2)
+            if not more:
+                raise AppendInterrupted("An index has been declared during this append: run its transaction again.")
+            places += more
     return places
 
 
-def _insertion(batch: list[Entry], guard: Guard | None = None, wanted: Wanted | None = None) -> list[db.Call]:
+def _insertion(
+    batch: list[Entry], known: Declared, guard: Guard | None = None, wanted: Wanted | None = None
+) -> list[db.Call]:
     """Small statements in one message cost less than one large statement that does the same."""
     columns = entries.parameters(batch)
-    looked_for: dict[str, Any] = {}
+    looked_for: dict[str, Any] = {"opened": known.version[0], "declared": known.version[1]}
     if guard and wanted:
-        looked_for = wanted.parameters(after=guard.after, most=1) | {"seen": list(guard.seen)}
+        looked_for |= wanted.parameters(after=guard.after, most=1) | {"seen": list(guard.seen)}
     take = "take_positions"
     if wanted:
-        take = "take_type_guarded_positions" if wanted.whole_types else "take_guarded_positions"
+        whole = wanted.whole_types or wanted.everything
+        take = "take_type_guarded_positions" if whole else "take_guarded_positions"
     return [(take, columns | looked_for), ("insert_messages", columns), ("insert_index", columns)]
 
 
@@ -75,10 +93,12 @@ def _in_savepoint(*calls: db.Call, inside: bool) -> list[list[db.Row]]:
         raise
 
 
-def _to_sqlite(batches: list[list[Entry]], guard: Guard | None, wanted: Wanted | None) -> list[Place]:
+def _to_sqlite(batches: list[list[Entry]], guard: Guard | None, wanted: Wanted | None, known: Declared) -> list[Place]:
     places: list[Place] = []
     with transaction.atomic(using=conf.database):
-        _, [[first, now]] = db.in_one_trip(("lock_append", {}), ("next_position", {}))
+        _, [[first, now]], [version] = db.in_one_trip(("lock_append", {}), ("next_position", {}), ("index_version", {}))
+        if version[:2] != known.version:
+            return []
         if guard and wanted and _found(guard, wanted, 1):
             return []
         for batch in batches:

@@ -26,7 +26,7 @@ def registry_as_before(monkeypatch):
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_the_code_of_a_page_runs_from_top_to_bottom(page, registry_as_before):
     names = {"__name__": f"docs_{page.stem}"}
     for block in code_blocks(page):

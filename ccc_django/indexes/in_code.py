@@ -1,0 +1,71 @@
+"""In code: indexes that message classes and the apps' ccc_indexes.py declare, and filters that rely on indexes.
+
+    INDEXES = [("payload", ["account_id"]), ("payload_hash", ["flight_id", "seat_no"])]
+    FILTERS = {"free seats": where(type=SeatReserved, flight_id="…", seat_no="…")}
+
+They come into the database with ``migrate``.
+"""
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from django.apps import apps
+from django.utils.module_loading import module_has_submodule
+
+from ccc_django import registry
+from ccc_django.filters import Filter
+from ccc_django.indexes.declaring import declare
+from ccc_django.models.payload_index import PayloadIndex, Status
+from ccc_django.payload_index import PAYLOAD, PAYLOAD_HASH
+from ccc_django.payload_index import PayloadIndex as Index
+
+MODULE = "ccc_indexes"
+AT_ONCE = 10_000  # positions that migrate builds by itself; more is for manage.py ccc_indexes build
+
+
+def declared() -> dict[Index, str]:
+    """Every index that code declares, with who does."""
+    found: dict[Index, str] = {}
+    for module in _modules():
+        for kind, fields, *options in getattr(module, "INDEXES", ()):
+            found[Index.of(kind, fields, **(options[0] if options else {}))] = module.__name__
+    for message_class in registry.message_classes():
+        for fields in message_class.indexes:
+            names = [fields] if isinstance(fields, str) else fields
+            found[Index.of(PAYLOAD if len(names) == 1 else PAYLOAD_HASH, names)] = message_class.__qualname__
+    return found
+
+
+def filters() -> dict[str, Filter]:
+    """Every filter that code declares, by name."""
+    return {name: filter for module in _modules() for name, filter in getattr(module, "FILTERS", {}).items()}
+
+
+def sync() -> list[PayloadIndex]:
+    """Declare in the database what code declares; short logs are indexed at once. Those that are left to build."""
+    wanted = declared()
+    known = {row.value: row for row in PayloadIndex.objects.exclude(status=Status.DROPPED)}
+    rows = [
+        known.get(index) or declare(index.kind, index.fields, nulls=index.nulls, complete=False) for index in wanted
+    ]
+    for row in rows:
+        if row.status != Status.READY and row.upto - row.built_upto <= AT_ONCE:
+            declare(row.kind, row.fields, nulls=row.nulls)
+    return list(PayloadIndex.objects.filter(status__in=[Status.DECLARED, Status.BUILDING]))
+
+
+def sync_after_migrate(*, using: str, verbosity: int = 1, **_: Any) -> None:
+    """What Django calls after migrate."""
+    from ccc_django.conf import conf  # noqa: PLC0415
+
+    if using != conf.database or not (declared() or PayloadIndex.objects.exists()):
+        return
+    left = sync()
+    if left and verbosity:
+        print(f"  Indexes to build: {', '.join(map(str, left))}. Run manage.py ccc_indexes build.")  # noqa: T201
+
+
+def _modules() -> list[ModuleType]:
+    configs = [config for config in apps.get_app_configs() if module_has_submodule(config.module, MODULE)]
+    return [import_module(f"{config.name}.{MODULE}") for config in configs]

@@ -1,0 +1,1 @@
+"""Management: the commands, doors to what the package does."""

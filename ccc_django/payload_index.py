@@ -1,0 +1,98 @@
+"""Payload indexes: more fields by which messages are found, one by one or as a combination."""
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+from pydantic_core import to_json
+
+from ccc_django.attributes import KeyPair
+from ccc_django.canonical import canonical_text, stored_form
+
+PAYLOAD = "payload"
+PAYLOAD_HASH = "payload_hash"
+NULL = "n:null"
+MAX_COMBINATIONS = 10_000
+
+
+class PayloadIndex(NamedTuple):
+    """A field, or a combination of fields, that gives key pairs; null counts as a value only if that is declared."""
+
+    fields: tuple[str, ...]
+    nulls: bool = False
+
+    @classmethod
+    def of(cls, kind: str, fields: Iterable[str], *, nulls: bool = False) -> "PayloadIndex":
+        """A checked index: ``payload`` has one field, ``payload_hash`` several, in any order."""
+        if isinstance(fields, str):
+            raise TypeError(f'fields are a list of names: ["{fields}"]')
+        names = tuple(sorted({*map(checked_path, fields)}))
+        if kind not in {PAYLOAD, PAYLOAD_HASH}:
+            raise ValueError(f'the kind of an index is "{PAYLOAD}" or "{PAYLOAD_HASH}", not {kind!r}')
+        if (len(names) == 1) != (kind == PAYLOAD) or not names:
+            raise ValueError(f'"{PAYLOAD}" is for one field, "{PAYLOAD_HASH}" for two or more: {", ".join(names)}')
+        return cls(names, nulls)
+
+    @property
+    def kind(self) -> str:
+        """Which of the two."""
+        return PAYLOAD if len(self.fields) == 1 else PAYLOAD_HASH
+
+    @property
+    def name(self) -> str:
+        """The name of its key pairs; that of a combination is no payload attribute's."""
+        return self.fields[0] if len(self.fields) == 1 else f"${to_json(self.fields).decode()}"
+
+    def pairs(self, payload: Any) -> list[KeyPair]:
+        """The key pairs of a stored payload: none if a field is missing, several if one holds a list."""
+        values = [self._texts(payload, field) for field in self.fields]
+        return [self.pair(texts) for texts in _product(self.name, values)]
+
+    def pair(self, texts: tuple[str, ...]) -> KeyPair:
+        """The key pair of one value for each field, in the order of the fields."""
+        value = texts[0] if len(texts) == 1 else "".join([f"{len(text.encode())}:{text}" for text in texts])
+        return KeyPair(self.name, value)
+
+    @property
+    def json_paths(self) -> list[str]:
+        """The fields as PostgreSQL's paths, which look through the elements of lists like values_at()."""
+        parts = [[to_json(part).decode() for part in field.split(".")] for field in self.fields]
+        return [f"lax $.{'.'.join(names)}[*]" for names in parts]
+
+    def _texts(self, payload: Any, path: str) -> list[str]:
+        found = values_at(payload, path.split("."))
+        return list(dict.fromkeys(value_text(each) for each in found if each is not None or self.nulls))
+
+
+def _product(name: str, values: list[list[str]]) -> Iterator[tuple[str, ...]]:
+    count = 1
+    for texts in values:
+        count *= len(texts)
+    if count > MAX_COMBINATIONS:
+        raise ValueError(f"the lists of a message have {count:,} combinations for {name}: {MAX_COMBINATIONS:,} at most")
+    return product(*values)
+
+
+def values_at(stored: Any, path: list[str]) -> Iterator[Any]:
+    """The scalars at a path, through the elements of lists; objects are no values."""
+    if isinstance(stored, list):
+        for element in stored:
+            if not isinstance(element, list):
+                yield from values_at(element, path)
+    elif path:
+        if isinstance(stored, dict) and path[0] in stored:
+            yield from values_at(stored[path[0]], path[1:])
+    elif not isinstance(stored, dict):
+        yield stored
+
+
+def value_text(stored: Any) -> str:
+    """The canonical text of a value, null included."""
+    return NULL if stored is None else canonical_text(stored)
+
+
+def checked_path(path: str) -> str:
+    """The path to a field: names with dots between them."""
+    if not isinstance(path, str) or path.startswith("$") or not all(stored_form(path).split(".")):
+        raise ValueError(f"{path!r} cannot be indexed: name a field, or a field inside of one as in address.city")
+    return path

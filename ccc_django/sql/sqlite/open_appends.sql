@@ -1,0 +1,2 @@
+-- open_appends: nobody else writes meanwhile.
+SELECT %(key)s WHERE false
