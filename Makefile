@@ -1,6 +1,6 @@
 # ccc_django: make alone explains the commands.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bare lint docs bench bench-append proof clean demo-environment environment
+.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes proof clean demo-environment environment
 
 PYTHON ?=
 export PYTHON
@@ -38,6 +38,9 @@ docs: environment  ## build the documentation, warnings are errors
 
 bench: environment  ## measure side by side, and write the tables of docs/benchmarks.md
 	@$(bin)/python -m benchmarks
+
+bench-indexes: environment  ## filters and payload indexes alone
+	@$(bin)/python -m benchmarks indexes
 
 bench-append: environment  ## append and read alone
 	@$(bin)/python -m benchmarks append append_sqlite reads

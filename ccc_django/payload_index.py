@@ -53,11 +53,19 @@ class PayloadIndex(NamedTuple):
         value = texts[0] if len(texts) == 1 else "".join([f"{len(text.encode())}:{text}" for text in texts])
         return KeyPair(self.name, value)
 
-    @property
-    def json_paths(self) -> list[str]:
-        """The fields as PostgreSQL's paths, which look through the elements of lists like values_at()."""
-        parts = [[to_json(part).decode() for part in field.split(".")] for field in self.fields]
-        return [f"lax $.{'.'.join(names)}[*]" for names in parts]
+    def parameters(self) -> dict[str, Any]:
+        """What the statement that indexes old messages on PostgreSQL needs; its paths go through lists as ours do."""
+        parts = [field.split(".") for field in self.fields]
+        quoted = [".".join(to_json(part).decode() for part in names) for names in parts]
+        plain = parts + [None] * 4 if len(parts) <= 4 else [None] * 4  # noqa: PLR2004 - as many as the statement has
+        return {
+            "name": self.name,
+            "prefix": f"{len(self.name.encode())}:{self.name}",
+            "nulls": self.nulls,
+            "first_names": sorted({names[0] for names in parts}),
+            "paths": [f"lax $.{names}[*]" for names in quoted],
+            **{f"path_{number + 1}": plain[number] for number in range(4)},
+        }
 
     def _texts(self, payload: Any, path: str) -> list[str]:
         found = values_at(payload, path.split("."))

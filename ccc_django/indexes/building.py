@@ -66,12 +66,10 @@ def _index_next(row: PayloadIndex) -> None:
 
 
 def _index(row: PayloadIndex, after: int, upto: int) -> None:
-    index = row.value
     if db.is_sqlite():
         _index_in_python(row, after, upto)
-        return
-    name = "index_field" if len(index.fields) == 1 else "index_combination"
-    db.rows(name, name=index.name, paths=index.json_paths, nulls=index.nulls, after=after, upto=upto)
+    else:
+        db.rows("index_messages", **row.value.parameters(), after=after, upto=upto)
 
 
 def _index_in_python(row: PayloadIndex, after: int, upto: int) -> None:

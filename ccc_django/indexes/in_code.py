@@ -16,12 +16,13 @@ from django.utils.module_loading import module_has_submodule
 from ccc_django import registry
 from ccc_django.filters import Filter
 from ccc_django.indexes.declaring import declare
+from ccc_django.models import StoredMessage
 from ccc_django.models.payload_index import PayloadIndex, Status
 from ccc_django.payload_index import PAYLOAD, PAYLOAD_HASH
 from ccc_django.payload_index import PayloadIndex as Index
 
 MODULE = "ccc_indexes"
-AT_ONCE = 10_000  # positions that migrate builds by itself; more is for manage.py ccc_indexes build
+AT_ONCE = 10_000  # messages that migrate builds by itself; more is for manage.py ccc_indexes build
 
 
 def declared() -> dict[Index, str]:
@@ -50,9 +51,14 @@ def sync() -> list[PayloadIndex]:
         known.get(index) or declare(index.kind, index.fields, nulls=index.nulls, complete=False) for index in wanted
     ]
     for row in rows:
-        if row.status != Status.READY and row.upto - row.built_upto <= AT_ONCE:
+        if row.status != Status.READY and _is_short(row):
             declare(row.kind, row.fields, nulls=row.nulls)
     return list(PayloadIndex.objects.filter(status__in=[Status.DECLARED, Status.BUILDING]))
+
+
+def _is_short(row: PayloadIndex) -> bool:
+    left = StoredMessage.objects.after(row.built_upto).upto(row.upto)
+    return left[: AT_ONCE + 1].count() <= AT_ONCE
 
 
 def sync_after_migrate(*, using: str, verbosity: int = 1, **_: Any) -> None:

@@ -120,7 +120,7 @@ def test_statements_that_somebody_deallocated_are_prepared_again():
 
 
 def test_every_statement_says_what_it_is_for():
-    fragments = {"as_declared", "belongs", "bound", "canonical", "conflict", "conflict_of_types", "index_pairs"}
+    fragments = {"as_declared", "belongs", "bound", "conflict", "conflict_of_types"}
     fragments |= {"need", "taken", *UNPREPARED}
     for path in FOLDER.glob("**/*.sql"):
         if path.stem not in fragments:
