@@ -99,6 +99,24 @@ def is_sensitive(field: FieldInfo) -> bool:
     return any(_is_marker(mark, Sensitive) for mark in marks(field))
 
 
+def is_sensitive_path(fields: Mapping[str, FieldInfo], path: list[str]) -> bool:
+    """Whether a field, or one inside of it on the way, must not be shown."""
+    field = fields.get(path[0])
+    if field is None:
+        return False
+    return is_sensitive(field) or any(
+        len(path) > 1 and is_sensitive_path(model.model_fields, path[1:]) for model in _models(field.annotation)
+    )
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    annotation, _ = unwrapped(annotation)
+    if isinstance(annotation, type) and not get_args(annotation) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
+
+
 def marks(field: FieldInfo) -> list[Any]:
     """Everything that Annotated says about a field, also inside of Optional, aliases and lists."""
     return [*field.metadata, *_nested_marks(field.annotation)]
@@ -142,6 +160,20 @@ def is_scalar(annotation: Any) -> bool:
     if origin is not None:
         return origin is Literal
     return isinstance(annotation, type) and not _holds_several(annotation)
+
+
+def holds_objects(annotation: Any) -> bool:
+    """Whether a field of this type holds nothing but objects: mappings, models, or lists of them."""
+    annotation, _ = unwrapped(annotation)
+    parts = [part for part in get_args(annotation) if part is not types.NoneType]
+    kind = get_origin(annotation) or annotation
+    if kind in UNIONS:
+        return all(map(holds_objects, parts))
+    if not isinstance(kind, type):
+        return False
+    if issubclass(kind, Sequence | AbstractSet) and not issubclass(kind, str):
+        return bool(parts) and all(holds_objects(part) for part in parts if part is not Ellipsis)
+    return dataclasses.is_dataclass(kind) or issubclass(kind, BaseModel | Mapping)
 
 
 def element_of(annotation: Any) -> Any:

@@ -10,9 +10,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, router
 from django.utils.translation import gettext as _
 
+from ccc_django.compiling import compiled
 from ccc_django.conf import conf
-from ccc_django.errors import ExtraMissing
+from ccc_django.errors import ExtraMissing, NotIndexed
 from ccc_django.extras import require
+from ccc_django.indexes import in_code
 from ccc_django.models import StoredMessage
 
 ENGINES = ("postgresql", "sqlite")
@@ -51,6 +53,20 @@ def check_sequence(databases: Sequence[str] | None = None, **_options: Any) -> l
         return []
     hint = "ALTER SEQUENCE ccc_messages_position_seq CACHE 1"
     return [Error(_("The sequence of positions has a cache: messages would be lost."), hint=hint, id="ccc_django.E007")]
+
+
+@register(TAG)
+def check_filters(**_options: Any) -> list[CheckMessage]:
+    """Filters that code declares have the indexes that they need, declared in code too."""
+    problems = []
+    for name, filter in in_code.filters().items():
+        try:
+            compiled(filter, in_code.declared())
+        except NotIndexed as missing:
+            message = _("The filter “%(name)s” has no index: %(reason)s") % {"name": name, "reason": missing}
+            hint = _("Add the index to INDEXES in the same ccc_indexes.py.")
+            problems.append(Error(message, hint=hint, id="ccc_django.E008"))
+    return [*problems]
 
 
 def _check_router() -> Iterator[CheckMessage]:

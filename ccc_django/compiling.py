@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ccc_django import registry
 from ccc_django.attributes import TAG, KeyPair
 from ccc_django.errors import FilterTooWide, NotIndexed
-from ccc_django.filters import AllOf, AnyOf, Conditional, FieldIs, Filter, TypeIs
+from ccc_django.filters import AllOf, AnyOf, Conditional, Everything, FieldIs, Filter, TypeIs
 from ccc_django.messages import Message
 from ccc_django.payload_index import NULL, PayloadIndex
 from ccc_django.wanted import ANY_TYPE, Row, Wanted
@@ -46,7 +46,9 @@ def alternatives(filter: Filter) -> list[Alternative]:
             return _merged([each for part in parts for each in alternatives(part)])
         case AllOf(parts):
             return _crossed([alternatives(part) for part in parts])
-    return [Alternative()]
+        case Everything():
+            return [Alternative()]
+    raise TypeError(f"{filter!r} is not a filter that can be compiled here")
 
 
 def _merged(found: list[Alternative]) -> list[Alternative]:

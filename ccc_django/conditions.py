@@ -50,6 +50,14 @@ def condition_value(message_class: type[BaseModel], rules: Iterable[IndexedField
     raise refused or LookupError("no field gives this name")
 
 
+def strictly(message_class: type[BaseModel], rule: IndexedField, value: Any) -> Any:
+    """The value as a field of this class would carry it without any guessing, or None."""
+    try:
+        return _adapter(message_class, rule).validate_python(value, strict=True)
+    except ValidationError:
+        return None
+
+
 @cache
 def _adapter(message_class: type[BaseModel], rule: IndexedField) -> TypeAdapter[Any]:
     """What a class does to a single value of a field; what it does to a whole list does not apply to an element."""

@@ -14,8 +14,8 @@ from ccc_django.conf import conf
 from ccc_django.errors import IndexNotReady, NotIndexed
 from ccc_django.filters import Conditional, Filter
 from ccc_django.guards import Guard
-from ccc_django.models.payload_index import Status
-from ccc_django.payload_index import PayloadIndex
+from ccc_django.models.payload_index import PayloadIndex, Status
+from ccc_django.payload_index import PayloadIndex as Index
 from ccc_django.wanted import Uncovered, Wanted
 
 Version = tuple[int, int]
@@ -27,10 +27,8 @@ READ_COMMITTED = "read committed"
 class Known:
     """One index with its state."""
 
-    index: PayloadIndex
+    index: Index
     status: str
-    built_upto: int
-    upto: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +37,17 @@ class Declared:
 
     version: Version
     known: tuple[Known, ...]
-    indexes: tuple[PayloadIndex, ...]
+    indexes: tuple[Index, ...]
 
     def wanted(self, filter: Filter) -> Wanted:
-        """What a filter looks for; what an index does not cover yet is to be read as it is."""
-        wanted = compiled(filter, self.indexes)
+        """What a filter looks for: by what is complete, or, where that is not enough, by what is being built."""
+        try:
+            return compiled(filter, [each.index for each in self.known if each.status == Status.READY])
+        except NotIndexed:
+            wanted = compiled(filter, self.indexes)
         used = {row.name for row in wanted.rows if row.anywhere}
-        for each in self.known:
-            if each.index.name in used and each.status != Status.READY:
-                wanted.building.append(_uncovered(each))
+        unfinished = [each for each in self.known if each.index.name in used and each.status != Status.READY]
+        wanted.building += [_uncovered(each) for each in unfinished]
         return wanted
 
 
@@ -64,7 +64,7 @@ def reload() -> Declared:
     [(*version, isolation)], rows = db.in_one_trip(*LOOK)
     if isolation != READ_COMMITTED:  # this transaction sees the past, which would be taken for the present
         [(*version, _)], rows = db.in_one_trip_elsewhere(*LOOK)
-    known = tuple(Known(PayloadIndex(tuple(fields), bool(nulls)), *rest) for fields, nulls, *rest in map(_parsed, rows))
+    known = tuple(Known(Index(tuple(from_json(fields)), bool(nulls)), status) for fields, nulls, status in rows)
     declared = Declared(version=(version[0], version[1]), known=known, indexes=tuple(each.index for each in known))
     _known[conf.database] = declared
     return declared
@@ -92,21 +92,18 @@ def sought(filter: Filter) -> tuple[Declared, Wanted]:
     return known, known.wanted(filter)
 
 
-def wanted_by(guard: Guard) -> Wanted:
-    """What a guard looks for."""
-    return sought(Conditional(guard.conditions) if guard.filter is None else guard.filter)[1]
-
-
-def _parsed(row: db.Row) -> db.Row:
-    return (from_json(row[0]), *row[1:])
+def looked_for(guard: Guard) -> tuple[Declared, Wanted]:
+    """What a guard looks for, by what is known."""
+    return sought(Conditional(guard.conditions) if guard.filter is None else guard.filter)
 
 
 def _uncovered(known: Known) -> Uncovered:
-    name, left = known.index.name, known.upto - known.built_upto
+    """What of an index is not covered, by its row of now: builders move on without telling everybody."""
+    name = known.index.name
     if known.status == Status.DECLARED:
         raise IndexNotReady(f"The index on {name} is declared and not yet open: run manage.py ccc_indexes build.")
+    built_upto, upto = PayloadIndex.objects.values_list("built_upto", "upto").get(name=name)
     if conf.strict_filters:
-        raise IndexNotReady(
-            f"The index on {name} is being built: {left:,} positions remain (CCC_STRICT_FILTERS is on)."
-        )
-    return Uncovered(known.index, known.built_upto, known.upto)
+        left = f"{upto - built_upto:,} positions remain"
+        raise IndexNotReady(f"The index on {name} is being built: {left} (CCC_STRICT_FILTERS is on).")
+    return Uncovered(known.index, built_upto, upto)

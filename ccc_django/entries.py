@@ -12,6 +12,7 @@ from ccc_django.attributes import KeyPair
 from ccc_django.canonical import digest
 from ccc_django.messages import Message
 from ccc_django.payload_index import PayloadIndex
+from ccc_django.sensitivity import leaves_out
 
 
 class Entry(NamedTuple):
@@ -51,7 +52,8 @@ class Entry(NamedTuple):
     def indexed(self, indexes: Iterable[PayloadIndex]) -> "Entry":
         """The same with the pairs that these indexes add to a message's own."""
         payload = from_json(self.payload)
-        added = dict.fromkeys(pair for index in indexes for pair in index.pairs(payload))
+        shown = [index for index in indexes if not leaves_out(index, self.message_type)]
+        added = dict.fromkeys(pair for index in shown for pair in index.pairs(payload))
         more = tuple([pair for pair in added if pair not in self.key_pairs])
         own = self.pair_ids[: len(self.key_pairs)]
         return self._replace(declared_pairs=more, pair_ids=(*own, *(pair.hex for pair in more)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 from pydantic_core import to_json
@@ -13,6 +14,7 @@ PAYLOAD = "payload"
 PAYLOAD_HASH = "payload_hash"
 NULL = "n:null"
 MAX_COMBINATIONS = 10_000
+SLOTS = 4  # fields that the statement tells by plain expressions, which would take a number for an element of a list
 
 
 class PayloadIndex(NamedTuple):
@@ -45,8 +47,13 @@ class PayloadIndex(NamedTuple):
 
     def pairs(self, payload: Any) -> list[KeyPair]:
         """The key pairs of a stored payload: none if a field is missing, several if one holds a list."""
-        values = [self._texts(payload, field) for field in self.fields]
-        return [self.pair(texts) for texts in _product(self.name, values)]
+        return [self.pair(texts) for texts in product(*(self._texts(payload, field) for field in self.fields))]
+
+    def refuse_too_many(self, payload: Any) -> None:
+        """A message whose lists have too many combinations is refused before it is appended."""
+        count = prod(len(self._texts(payload, field)) for field in self.fields)
+        if count > MAX_COMBINATIONS:
+            raise ValueError(f"The lists of a message have {count:,} combinations for {self.name}: at most 10,000.")
 
     def pair(self, texts: tuple[str, ...]) -> KeyPair:
         """The key pair of one value for each field, in the order of the fields."""
@@ -57,28 +64,20 @@ class PayloadIndex(NamedTuple):
         """What the statement that indexes old messages on PostgreSQL needs; its paths go through lists as ours do."""
         parts = [field.split(".") for field in self.fields]
         quoted = [".".join(to_json(part).decode() for part in names) for names in parts]
-        plain = parts + [None] * 4 if len(parts) <= 4 else [None] * 4  # noqa: PLR2004 - as many as the statement has
+        told_plainly = len(parts) <= SLOTS and not any(name.lstrip("-").isdigit() for names in parts for name in names)
+        plain = [*(parts if told_plainly else ()), *[None] * SLOTS]
         return {
             "name": self.name,
             "prefix": f"{len(self.name.encode())}:{self.name}",
             "nulls": self.nulls,
             "first_names": sorted({names[0] for names in parts}),
             "paths": [f"lax $.{names}[*]" for names in quoted],
-            **{f"path_{number + 1}": plain[number] for number in range(4)},
+            **{f"path_{number + 1}": plain[number] for number in range(SLOTS)},
         }
 
     def _texts(self, payload: Any, path: str) -> list[str]:
         found = values_at(payload, path.split("."))
         return list(dict.fromkeys(value_text(each) for each in found if each is not None or self.nulls))
-
-
-def _product(name: str, values: list[list[str]]) -> Iterator[tuple[str, ...]]:
-    count = 1
-    for texts in values:
-        count *= len(texts)
-    if count > MAX_COMBINATIONS:
-        raise ValueError(f"the lists of a message have {count:,} combinations for {name}: {MAX_COMBINATIONS:,} at most")
-    return product(*values)
 
 
 def values_at(stored: Any, path: list[str]) -> Iterator[Any]:

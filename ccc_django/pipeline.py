@@ -4,11 +4,12 @@ psycopg's own pipeline does the same at twice the client's time, because it is w
 """
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from psycopg import Connection
-from psycopg.errors import OperationalError
+from psycopg.errors import Error, OperationalError
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
@@ -18,16 +19,28 @@ Send = Callable[[], None]
 
 def journey(libpq: PGconn, sends: Sequence[Send]) -> Generator[Wait, Ready | int, list[PGresult]]:
     """One result for each statement, with everything after a failure left undone; for a connection's wait()."""
-    libpq.enter_pipeline_mode()
-    for send in sends:
-        send()
-    libpq.pipeline_sync()
-    while libpq.flush():
-        if (yield Wait.RW) & Ready.R:
-            libpq.consume_input()
-    results = yield from _received(libpq)
-    libpq.exit_pipeline_mode()
+    arrived = False
+    try:
+        libpq.enter_pipeline_mode()
+        for send in sends:
+            send()
+        libpq.pipeline_sync()
+        while libpq.flush():
+            if (yield Wait.RW) & Ready.R:
+                libpq.consume_input()
+        results = yield from _received(libpq)
+        libpq.exit_pipeline_mode()
+        arrived = True
+    finally:
+        if not arrived:  # results may be on their way, which the next journey must not take for its own
+            _give_up(libpq)
     return results
+
+
+def _give_up(libpq: PGconn) -> None:
+    with suppress(Error):
+        libpq.get_cancel().cancel()
+    libpq.finish()
 
 
 def _received(libpq: PGconn) -> Generator[Wait, Ready | int, list[PGresult]]:

@@ -15,6 +15,7 @@ from ccc_django.entries import shape_of
 from ccc_django.indexes import versions
 from ccc_django.models import MessageKeyPair, StoredMessage
 from ccc_django.models.payload_index import PayloadIndex, Status
+from ccc_django.sensitivity import left_out
 
 Progress = Callable[[PayloadIndex], object]  # told after every batch
 
@@ -25,8 +26,11 @@ PAUSE = 0.05
 def build(name: str | None = None, *, progress: Progress | None = None) -> None:
     """Give old messages the entries that they lack, of one index or of all, and go on until there are none."""
     versions.refuse_transaction()
-    unfinished = PayloadIndex.objects.filter(status__in=[Status.DECLARED, Status.BUILDING])
-    for row in unfinished if name is None else unfinished.filter(name=name):
+    known = PayloadIndex.objects.exclude(status=Status.DROPPED)
+    named = known if name is None else known.filter(name=name)
+    if name is not None and not named:
+        raise LookupError(f"There is no index {name!r}. There are: {', '.join(map(str, known)) or 'none'}.")
+    for row in named.filter(status__in=[Status.DECLARED, Status.BUILDING]):
         versions.open_index(row)
         while (state := build_batch(row.pk)) is not None:
             if progress:
@@ -47,7 +51,7 @@ def build_batch(pk: int) -> PayloadIndex | None:
         time.sleep(PAUSE)  # another builder is at this batch
         return PayloadIndex.objects.exclude(status=Status.DROPPED).filter(pk=pk).first()
     if row.status == Status.BUILDING and row.built_upto >= row.upto:
-        versions.update(row, only=Status.BUILDING, status=Status.READY)
+        versions.update(row, status=Status.READY)
     return row if row.status != Status.DROPPED else None
 
 
@@ -69,12 +73,14 @@ def _index(row: PayloadIndex, after: int, upto: int) -> None:
     if db.is_sqlite():
         _index_in_python(row, after, upto)
     else:
-        db.rows("index_messages", **row.value.parameters(), after=after, upto=upto)
+        types = left_out(row.value)
+        db.rows("index_messages", **row.value.parameters(), left_out=types, after=after, upto=upto)
 
 
 def _index_in_python(row: PayloadIndex, after: int, upto: int) -> None:
     index = row.value
-    messages = StoredMessage.objects.after(after).upto(upto).values_list("position", "message_type", "payload")
+    shown = StoredMessage.objects.after(after).upto(upto).exclude(message_type__in=left_out(index))
+    messages = shown.values_list("position", "message_type", "payload")
     shapes = dict(
         MessageKeyPair.objects.filter(position__gt=after, position__lte=upto).values_list("position", "shape")
     )

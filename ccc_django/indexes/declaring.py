@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from ccc_django import db, declared, registry
-from ccc_django.attributes import is_sensitive
+from ccc_django.attributes import holds_objects
 from ccc_django.conf import conf
 from ccc_django.indexes import versions
 from ccc_django.indexes.building import Progress, build
 from ccc_django.models.payload_index import PayloadIndex, Status
 from ccc_django.payload_index import PayloadIndex as Index
+from ccc_django.sensitivity import left_out
 
 
 def declare(
@@ -28,6 +29,7 @@ def declare(
     versions.refuse_transaction()
     index = Index.of(kind, fields, nulls=nulls)
     refuse_sensitive(index)
+    refuse_objects(index)
     row = _declared(index)
     versions.open_index(row)
     if complete:
@@ -37,11 +39,17 @@ def declare(
 
 def refuse_sensitive(index: Index) -> None:
     """What is sensitive never shows in an index."""
+    if types := left_out(index):
+        raise ValueError(f"{', '.join(index.fields)} is sensitive in {', '.join(types)}: it is never indexed.")
+
+
+def refuse_objects(index: Index) -> None:
+    """An object is no value: a field inside of it may be."""
     for message_class in registry.message_classes():
         for name in index.fields:
-            field = message_class.model_fields.get(name.partition(".")[0])
-            if field and is_sensitive(field):
-                raise ValueError(f"{message_class.__name__}.{name} is sensitive: it is never indexed.")
+            field = message_class.model_fields.get(name)
+            if field and holds_objects(field.annotation):
+                raise ValueError(f"{message_class.__name__}.{name} holds objects: name a field inside, as in {name}.id")
 
 
 def _declared(index: Index) -> PayloadIndex:

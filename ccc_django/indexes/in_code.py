@@ -6,14 +6,18 @@
 They come into the database with ``migrate``.
 """
 
+from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from django.apps import apps
+from django.db import connections
 from django.utils.module_loading import module_has_submodule
 
 from ccc_django import registry
+from ccc_django.conf import conf
+from ccc_django.errors import IndexNotReady
 from ccc_django.filters import Filter
 from ccc_django.indexes.declaring import declare
 from ccc_django.models import StoredMessage
@@ -27,15 +31,22 @@ AT_ONCE = 10_000  # messages that migrate builds by itself; more is for manage.p
 
 def declared() -> dict[Index, str]:
     """Every index that code declares, with who does."""
-    found: dict[Index, str] = {}
+    found: dict[str, tuple[Index, str]] = {}
+    for index, source in _said():
+        known, sources = found.get(index.name, (index, ""))
+        nulls = known.nulls or index.nulls
+        found[index.name] = (index._replace(nulls=nulls), f"{sources}, {source}" if sources else source)
+    return dict(found.values())
+
+
+def _said() -> Iterator[tuple[Index, str]]:
     for module in _modules():
         for kind, fields, *options in getattr(module, "INDEXES", ()):
-            found[Index.of(kind, fields, **(options[0] if options else {}))] = module.__name__
+            yield Index.of(kind, fields, **(options[0] if options else {})), module.__name__
     for message_class in registry.message_classes():
         for fields in message_class.indexes:
             names = [fields] if isinstance(fields, str) else fields
-            found[Index.of(PAYLOAD if len(names) == 1 else PAYLOAD_HASH, names)] = message_class.__qualname__
-    return found
+            yield Index.of(PAYLOAD if len(names) == 1 else PAYLOAD_HASH, names), message_class.__qualname__
 
 
 def filters() -> dict[str, Filter]:
@@ -45,14 +56,14 @@ def filters() -> dict[str, Filter]:
 
 def sync() -> list[PayloadIndex]:
     """Declare in the database what code declares; short logs are indexed at once. Those that are left to build."""
-    wanted = declared()
-    known = {row.value: row for row in PayloadIndex.objects.exclude(status=Status.DROPPED)}
-    rows = [
-        known.get(index) or declare(index.kind, index.fields, nulls=index.nulls, complete=False) for index in wanted
-    ]
-    for row in rows:
-        if row.status != Status.READY and _is_short(row):
-            declare(row.kind, row.fields, nulls=row.nulls)
+    known = {row.name: row for row in PayloadIndex.objects.exclude(status=Status.DROPPED)}
+    for index in declared():
+        row = known.get(index.name)
+        if row is None or row.status != Status.READY or (index.nulls and not row.nulls):
+            nulls = index.nulls or bool(row and row.nulls)
+            row = declare(index.kind, index.fields, nulls=nulls, complete=False)
+            if _is_short(row):
+                declare(index.kind, index.fields, nulls=nulls)
     return list(PayloadIndex.objects.filter(status__in=[Status.DECLARED, Status.BUILDING]))
 
 
@@ -63,13 +74,14 @@ def _is_short(row: PayloadIndex) -> bool:
 
 def sync_after_migrate(*, using: str, verbosity: int = 1, **_: Any) -> None:
     """What Django calls after migrate."""
-    from ccc_django.conf import conf  # noqa: PLC0415
-
-    if using != conf.database or not (declared() or PayloadIndex.objects.exists()):
+    if using != conf.database or PayloadIndex._meta.db_table not in connections[using].introspection.table_names():  # noqa: SLF001
         return
-    left = sync()
+    try:
+        left = ", ".join(map(str, sync()))
+    except IndexNotReady as problem:
+        left = str(problem)
     if left and verbosity:
-        print(f"  Indexes to build: {', '.join(map(str, left))}. Run manage.py ccc_indexes build.")  # noqa: T201
+        print(f"  Indexes to build: {left}. Run manage.py ccc_indexes build.")  # noqa: T201
 
 
 def _modules() -> list[ModuleType]:

@@ -28,14 +28,14 @@ def open_index(row: PayloadIndex) -> None:
     db.rows("open_index")
     _wait_for({holder for (holder,) in db.rows("open_appends", key=LOG)})
     [(last,)] = db.rows("last_position")
-    update(row, only=Status.DECLARED, status=Status.BUILDING, upto=last, built_upto=0)
+    update(row, status=Status.BUILDING, upto=last, built_upto=0)
 
 
-def update(row: PayloadIndex, *, only: str, **changes: object) -> None:
-    """Change an index under a new version, if nobody else has changed it from this status before."""
+def update(row: PayloadIndex, **changes: object) -> None:
+    """Change an index under a new version, if nobody else has changed it since it was read."""
     with transaction.atomic(using=conf.database):
         db.rows("lock_declarations")
-        PayloadIndex.objects.filter(pk=row.pk, status=only).update(**changes, version=next_version())
+        PayloadIndex.objects.filter(pk=row.pk, version=row.version).update(**changes, version=next_version())
     row.refresh_from_db()
     declared.reload()
 

@@ -19,6 +19,7 @@ from ccc_django.wanted import ANY_TYPE, EVERYTHING, Wanted
 
 Head = tuple[int, str, bool]
 CHUNK = 500
+FEW, MANY = 64, 8_192  # entries that are counted to find the part with the fewest
 
 
 def messages_and_head(
@@ -99,18 +100,30 @@ def _of_shape(
     """Driven by the attribute with the fewest entries, and confirmed by the others."""
     bounds = {"shape": shape, "after": parameters["after"], "upto": parameters["upto"]}
     if len(needs) > 1:
-        needs = [row[0] for row in db.rows("rank_by_entries", needs=f"[{','.join(needs)}]", **bounds)]
+        needs = _ranked(needs, bounds)
     others = f"[{','.join(needs[1:])}]"
     name = "matching_positions_backwards" if backwards else "matching_positions"
     known, most = to_json(list(seen)).decode(), parameters["most"]
     return [row[0] for row in db.rows(name, pairs=needs[0], others=others, seen=known, most=most, **bounds)]
 
 
+def _ranked(needs: list[str], bounds: dict[str, Any]) -> list[str]:
+    """Parts by the number of their entries; where all have many, counted once more and further."""
+    for limit in (FEW, MANY):
+        rows = db.rows("rank_by_entries", needs=f"[{','.join(needs)}]", limit=limit, **bounds)
+        if rows[0][1] < limit:
+            break
+    return [row[0] for row in rows]
+
+
 def _of_whole_types(parameters: dict[str, Any], seen: Iterable[int], *, backwards: bool) -> list[int]:
     if not parameters["whole_types"] and not parameters["everything"]:
         return []
-    found = StoredMessage.objects.after(parameters["after"]).upto(parameters["upto"]).exclude(position__in=list(seen))
+    known = {*seen}
+    found = StoredMessage.objects.after(parameters["after"]).upto(parameters["upto"])
     if not parameters["everything"]:
         found = found.of_types(parameters["whole_types"])
     ordered = found.order_by("-position" if backwards else "position")
-    return list(ordered.values_list("position", flat=True)[: min(parameters["most"], 2**62)])
+    most = min(parameters["most"], 2**62)
+    positions = ordered.values_list("position", flat=True)[: most + len(known)]
+    return [position for position in positions.iterator() if position not in known][:most]

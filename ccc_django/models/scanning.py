@@ -9,6 +9,7 @@ from pydantic_core import from_json
 
 from ccc_django.models.message_key_pair import MessageKeyPair
 from ccc_django.models.stored_message import StoredMessage
+from ccc_django.sensitivity import leaves_out
 from ccc_django.wanted import ANY_TYPE, Row, Wanted
 
 PAGE = 1_000
@@ -46,7 +47,8 @@ def _messages(wanted: Wanted, after: int, upto: int) -> Iterator[tuple[int, str,
         known = _entries(page[0][0], page[-1][0])
         for position, message_type, payload in page:
             stored = from_json(payload) if isinstance(payload, str) else payload
-            added = {pair.hex for each in wanted.building for pair in each.by.pairs(stored)}
+            shown = [each.by for each in wanted.building if not leaves_out(each.by, message_type)]
+            added = {pair.hex for index in shown for pair in index.pairs(stored)}
             yield position, message_type, known.get(position, set()) | added
         after = page[-1][0]
 

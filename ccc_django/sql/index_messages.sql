@@ -49,6 +49,7 @@ WITH RECURSIVE message AS MATERIALIZED (
     ) AS plain
     WHERE stored.position > (SELECT %(after)s::bigint) AND stored.position <= (SELECT %(upto)s::bigint)
       AND stored.payload ?& (SELECT %(first_names)s::text[])
+      AND stored.message_type <> ALL ((SELECT %(left_out)s::text[])::text[])  -- they call it sensitive
 ), lists AS MATERIALIZED (
     SELECT message.position, message.message_type, every.texts
     FROM message

@@ -13,19 +13,42 @@ need AS MATERIALIZED (  -- for each shape that can meet a choice: its parts, wit
         SELECT digest FROM ccc_shapes WHERE wanted.type = '' AND (wanted.anywhere OR names ? wanted.name)
     )) AS shape(digest)
     GROUP BY shape.digest, wanted.choice, wanted.part, wanted.needed
-), driver AS MATERIALIZED (  -- for each of them: the part with the fewest entries, which the others confirm
-    SELECT DISTINCT ON (need.shape, need.choice) need.shape, need.choice, need.part, need.pairs
+), counted AS (
+    SELECT need.*, few.entries, min(few.entries) OVER (PARTITION BY need.shape, need.choice) AS fewest
     FROM need
     CROSS JOIN LATERAL (
         SELECT count(*) AS entries
-        FROM unnest(need.pairs) AS wanted(pair)
-        CROSS JOIN LATERAL (
-            SELECT FROM ccc_message_key_pairs AS entry
-            WHERE entry.key_pair = wanted.pair AND entry.shape = need.shape
-              AND entry.position > (SELECT %(after)s::bigint) AND entry.position <= (SELECT %(upto)s::bigint)
+        FROM (
+            SELECT
+            FROM unnest(need.pairs) AS wanted(pair)
+            CROSS JOIN LATERAL (
+                SELECT FROM ccc_message_key_pairs AS entry
+                WHERE entry.key_pair = wanted.pair AND entry.shape = need.shape
+                  AND entry.position > (SELECT %(after)s::bigint) AND entry.position <= (SELECT %(upto)s::bigint)
+                LIMIT 64
+            ) AS entry
             LIMIT 64
-        ) AS few
-    ) AS counted
+        ) AS entry
+    ) AS few
     WHERE need.present >= need.needed
-    ORDER BY need.shape, need.choice, counted.entries
+), driver AS MATERIALIZED (  -- for each of them: the part with the fewest entries, which the others confirm
+    SELECT DISTINCT ON (counted.shape, counted.choice) counted.shape, counted.choice, counted.part, counted.pairs
+    FROM counted
+    ORDER BY counted.shape, counted.choice, counted.entries, CASE
+        WHEN counted.fewest < 64 THEN 0
+        ELSE (  -- all have many: which has very many
+            SELECT count(*)
+            FROM (
+                SELECT
+                FROM unnest(counted.pairs) AS wanted(pair)
+                CROSS JOIN LATERAL (
+                    SELECT FROM ccc_message_key_pairs AS entry
+                    WHERE entry.key_pair = wanted.pair AND entry.shape = counted.shape
+                      AND entry.position > (SELECT %(after)s::bigint) AND entry.position <= (SELECT %(upto)s::bigint)
+                    LIMIT 8192
+                ) AS entry
+                LIMIT 8192
+            ) AS entry
+        )
+    END
 )

@@ -7,8 +7,10 @@ from functools import partial
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from pydantic_core import from_json
 
 from ccc_django import declared, notifications
+from ccc_django.conditions import Condition
 from ccc_django.conf import conf
 from ccc_django.entries import Entry
 from ccc_django.errors import AppendConflict
@@ -26,7 +28,7 @@ def append(
     messages: Message | Iterable[Message],
     *,
     guard: Guard | None = None,
-    unless: Filter | None = None,
+    unless: Filter | Iterable[Condition] | None = None,
     after: int | None = None,
 ) -> list[Message]:
     """Add messages to the log and return them with their positions.
@@ -38,6 +40,7 @@ def append(
     guard = cautious(guard, unless, after)
     given = [messages] if isinstance(messages, Message) else list(messages)
     entries = duplicates.merged([entry_of(message) for message in given])
+    refuse_too_many_pairs(entries)
     with naming_interruptions():
         places = add(entries, guard)
     notifications.announce(entry.message_type for entry in entries)
@@ -53,13 +56,22 @@ def append_on_commit(messages: Message | Iterable[Message]) -> None:
     transaction.on_commit(partial(append, given), using=conf.database)
 
 
-def cautious(guard: Guard | None, unless: Filter | None, after: int | None) -> Guard | None:
+def refuse_too_many_pairs(entries: list[Entry]) -> None:
+    """A few long lists in a combination would fill the index by themselves."""
+    for index in declared.current().indexes:
+        for entry in entries if len(index.fields) > 1 else ():
+            index.refuse_too_many(from_json(entry.payload))
+
+
+def cautious(guard: Guard | None, unless: Filter | Iterable[Condition] | None, after: int | None) -> Guard | None:
     """The guard that a caller means, who may name a filter and a position instead."""
     if unless is None and after is None:
         return guard
     if guard is not None or unless is None or after is None:
         raise TypeError("append takes a guard, or unless=filter together with after=position")
-    return Guard(filter=unless, after=after)
+    if isinstance(unless, Filter):
+        return Guard(filter=unless, after=after)
+    return Guard(conditions=tuple(unless), after=after)
 
 
 def entry_of(message: Message) -> Entry:
@@ -74,10 +86,10 @@ def add(entries: list[Entry], guard: Guard | None = None) -> dict[UUID, Place]:
     if not entries:
         return {}
     failure: Exception | None = None
-    known_indexes = declared.current()
+    known_indexes, wanted = declared.looked_for(guard) if guard else (declared.current(), None)
     indexed = [entry.indexed(known_indexes.indexes) for entry in entries] if known_indexes.indexes else entries
     try:
-        if places := writing.write(indexed, guard, known_indexes):
+        if places := writing.write(indexed, guard, wanted, known_indexes):
             return places
         if not declared.is_current(known_indexes.version):
             declared.reload()

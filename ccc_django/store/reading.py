@@ -7,7 +7,7 @@ from uuid import UUID
 from ccc_django import db, declared
 from ccc_django.conditions import Condition
 from ccc_django.errors import ReadFromReplica, WrongIsolation
-from ccc_django.filters import Conditional, Filter, Types, any_of, type_names, where
+from ccc_django.filters import Conditional, Filter, Types, type_names
 from ccc_django.guards import Guard
 from ccc_django.messages import Message
 from ccc_django.models import StoredMessage, matching
@@ -42,8 +42,8 @@ def read(
 ) -> ReadResult:
     """Messages in the order of the log, with a guard, unless the read was cut by a limit or an upper bound.
 
-    Conditions, or a filter, and types are alternatives. Without any, everything is read, and there is no guard: one on
-    everything needs ``where()``.
+    Conditions and types are alternatives; a filter says everything by itself. Without any, everything is read, and
+    there is no guard: one on everything needs ``where()``.
     """
     sought = _sought(conditions, type)
     if correlation_id is not None or sought is None:
@@ -60,7 +60,9 @@ def read(
 def _sought(conditions: Filter | Iterable[Condition], type: Types) -> Filter | None:
     """Conditions and filters as one: a list of conditions is the leaf that is conditional."""
     if isinstance(conditions, Filter):
-        return any_of(conditions, where(type=type)) if type_names(type) else conditions
+        if type_names(type):
+            raise TypeError("A filter names types by itself: where(type=…), combined by & or by |.")
+        return conditions
     listed = (*conditions, *(Condition(name) for name in type_names(type)))
     return Conditional(tuple(dict.fromkeys(listed))) if listed else None
 

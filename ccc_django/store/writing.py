@@ -23,12 +23,11 @@ MOST_CONFLICTS = 100  # as many as an error shows
 Place = tuple[int, datetime]
 
 
-def write(given: list[Entry], guard: Guard | None, known: Declared) -> dict[UUID, Place] | None:
+def write(given: list[Entry], guard: Guard | None, wanted: Wanted | None, known: Declared) -> dict[UUID, Place] | None:
     """Write entries and say where they stand; None, and nothing is written, if the guard found something.
 
     Nor is anything written if indexes have been declared that the entries do not know.
     """
-    wanted = declared.wanted_by(guard) if guard else None
     if guard and wanted and matching.uncovered_conflicts(wanted, after=guard.after, seen=guard.seen):
         return None
     batches = [given[start : start + BATCH] for start in range(0, len(given), BATCH)]
@@ -39,7 +38,7 @@ def write(given: list[Entry], guard: Guard | None, known: Declared) -> dict[UUID
 
 def conflicts(guard: Guard) -> list[tuple[int, str]]:
     """Positions and types of what a guard finds, the first of them."""
-    return _found(guard, declared.wanted_by(guard), MOST_CONFLICTS)
+    return _found(guard, declared.looked_for(guard)[1], MOST_CONFLICTS)
 
 
 def _found(guard: Guard, wanted: Wanted, most: int) -> list[tuple[int, str]]:
@@ -57,11 +56,13 @@ def _to_postgres(
         if guard and isolation != "read committed":
             raise WrongIsolation(f"A guarded append needs READ COMMITTED; this transaction is {isolation.upper()}.")
         if not places and isolation != "read committed":
+            declared.reload()
             raise AppendInterrupted("An index has been declared since this transaction began: run it again.")
         for batch in batches[1:] if places else ():
             _, more = db.in_one_trip(*_insertion(batch, known), needed=2)
-            if not more:
-                raise AppendInterrupted("An index has been declared during this append: run its transaction again.")
+            if not more:  # an index has been declared between two batches
+                transaction.set_rollback(True, using=conf.database)
+                return []
             places += more
     return places
 

@@ -12,7 +12,7 @@ from ccc_django.attributes import TAG
 from ccc_django.errors import AppendConflict, IndexNotReady, NotIndexed
 from ccc_django.filters import AllOf, AnyOf, Conditional, FieldIs, Filter, TypeIs
 from ccc_django.indexes import building
-from ccc_django.models.payload_index import Status
+from ccc_django.models.payload_index import PayloadIndex, Status
 from ccc_django.payload_index import value_text, values_at
 from tests.domain import CourseCreated, TermStarted, UserJoinedCourse
 
@@ -90,13 +90,31 @@ def test_tags():
     assert store.read(where(type=CourseCreated) & (where(course_name="History") | where(tag="vip"))).messages == [vip]
 
 
+def test_append_if_no_tag_matches():
+    """The ancestor's words: a read context is messages, guard and position; the append is conditional on a filter."""
+    taken = where.all_of(tags=["flight:FL001", "seat:12A"])
+    context = store.read(taken)
+    booked = TermStarted(metadata={"tags": ["flight:FL001", "seat:12A", "eco"]})
+    [stored] = store.append(booked, unless=taken, after=context.position)
+    store.append(TermStarted(metadata={"tags": ["flight:FL001", "seat:12B"]}), guard=store.read(taken).guard)
+    with pytest.raises(AppendConflict) as conflict:
+        store.append(TermStarted(), unless=taken, after=context.position)
+    assert conflict.value.positions == [stored.position]
+
+
 def test_conditions_and_filters_are_one_tree():
     joined = UserJoinedCourse(course_name="Algebra", user_id="joe")
     created, joined, started = store.append([CourseCreated(course_name="Algebra"), joined, TermStarted()])
     both = where.conditions(CourseCreated.to_conditions(course_name="Algebra")) | where(user_id="joe")
     context = store.read(both)
     assert context.messages == [created, joined]
-    assert store.read(both, type=TermStarted).messages == [created, joined, started]
+    assert store.read(both | where(type=TermStarted)).messages == [created, joined, started]
+    with pytest.raises(TypeError, match="names types by itself"):
+        store.read(both, type=TermStarted)
+    with pytest.raises(TypeError, match="combined by"):
+        both & where(user_id="joe")
+    with pytest.raises(AppendConflict):
+        store.append(TermStarted(), unless=CourseCreated.to_conditions(course_name="Algebra"), after=0)
     store.append(UserJoinedCourse(course_name="History", user_id="ann"), guard=context.guard)
     store.append(UserJoinedCourse(course_name="History", user_id="joe"), guard=context.guard)
     with pytest.raises(AppendConflict):
@@ -112,6 +130,29 @@ def test_one_is_not_the_text_of_one_and_null_is_a_choice():
     assert store.read(where(type=Thing, beta=None)).messages == [null]
     with pytest.raises(NotIndexed):
         store.read(where(type=Thing, alpha=None))
+
+
+class Priced(Event, type="filter.priced"):
+    price: float
+    amount: int
+
+
+def test_a_value_is_looked_for_as_its_class_carries_it():
+    [priced] = store.append(Priced(price=10, amount=1))
+    assert store.read(where(type=Priced, price=10)).messages == [priced]
+    assert store.read(where(type=Priced, amount="1")).messages == []
+    assert store.read(where(type=Priced, amount=1.0)).messages == []
+
+
+def test_an_index_that_is_not_complete_changes_nothing_for_filters_that_need_it_not(settings):
+    settings.CCC_STRICT_FILTERS = True
+    seat = where(type=SeatReserved, flight_id="FL001", seat_no="12A")
+    [stored] = store.append(SeatReserved(flight_id="FL001", seat_no="12A"))
+    indexes.declare("payload_hash", ["flight_id", "seat_no"], complete=False)
+    indexes.declare("payload", ["seat_no"], complete=False)
+    assert store.read(seat).messages == [stored]
+    PayloadIndex.objects.filter(name="seat_no").update(status=Status.DECLARED)
+    assert store.read(seat).messages == [stored]
 
 
 def test_strict_filters_wait_until_an_index_is_complete(settings):

@@ -97,3 +97,28 @@ def test_a_thread_that_waits_for_a_lock_lets_its_holder_go_on():
     for thread in threads:
         thread.join(20)
     assert len(list(store.stream())) == 4
+
+
+class TimeIsUp(Exception):
+    """What a task runner raises from a signal handler."""
+
+
+def test_a_journey_that_is_cut_short_leaves_no_results_for_the_next():
+    def raise_it(*_):
+        raise TimeIsUp
+
+    here, there = fork.Pipe()
+    before = signal.signal(signal.SIGALRM, raise_it)
+    try:
+        with in_background(append_and_hold, there, "Algebra"):
+            assert here.poll(20)
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with pytest.raises(TimeIsUp):
+                store.append(CourseCreated(course_name="Algebra"))
+            with pytest.raises(OperationalError, match="closed"):
+                store.head()
+            connection.close()
+            store.append(CourseCreated(course_name="Geometry"))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert [message.course_name for message in store.read().messages] == ["Geometry"]

@@ -90,9 +90,18 @@ def test_what_cannot_be_asked_is_refused_with_a_reason():
     with pytest.raises(ValueError, match="empty list"):
         where(a=[])
     with pytest.raises(ValueError, match="empty list"):
-        where.all_of(tags=[])
+        where.all_of(tags=["vip"], a=[])
+    with pytest.raises(ValueError, match="empty list"):
+        where.conditions([])
+    with pytest.raises(ValueError, match="names message types"):
+        where({"type": "a"})
+    for wrong in ({"field": "a", "value": {}}, {"conditions": [["t"]]}, {"conditions": [["t", "a", {}]]}, [], None):
+        with pytest.raises(ValueError, match="Not a filter"):
+            filters.read_json(wrong)
     with pytest.raises(TypeError, match=r"by \| only"):
         where(a=1) & where.conditions([Condition("t", "a", 1)])
+    with pytest.raises(TypeError, match=r"by \| only"):
+        where(a=1) & (where(b=1) | where.conditions([Condition("t", "a", 1)]))
     with pytest.raises(TypeError, match="A tag is text"):
         where(tag=1)
     with pytest.raises(ValueError, match="Not a filter"):
@@ -138,8 +147,8 @@ def test_a_combination_needs_every_field_and_tells_values_apart():
     assert index.pairs({"a": "1", "b": "2"}) != index.pairs({"a": 1, "b": 2})
     assert index.pairs({"a": "x:1", "b": "y"}) != index.pairs({"a": "x", "b": "1:y"})
     assert len(index.pairs({"a": ["x", "y"], "b": [1, 2]})) == 4
-    with pytest.raises(ValueError, match="combinations"):
-        index.pairs({"a": list(range(200)), "b": list(range(200))})
+    with pytest.raises(ValueError, match="40,000 combinations"):
+        index.refuse_too_many({"a": list(range(200)), "b": list(range(200))})
 
 
 def test_paths_go_through_objects_and_lists():

@@ -5,7 +5,8 @@ import re
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from ccc_django import Condition, Event, entries, store
+from ccc_django import Condition, Event, Filter, entries, store, where
+from ccc_django.compiling import compiled
 from ccc_django.entries import Entry
 from ccc_django.postgres import UNPREPARED, parameter
 from ccc_django.sql import FOLDER, numbered, statement
@@ -127,3 +128,23 @@ def test_every_statement_says_what_it_is_for():
             assert path.read_text().startswith(f"-- {path.stem}: "), path
             vendor = "sqlite" if path.parent.name == "sqlite" else "postgresql"
             assert "include" not in statement(path.stem, vendor)
+
+
+def driving_part(filter: Filter) -> list[int]:
+    with connection.cursor() as cursor:
+        parameters = {
+            name: parameter(value).decode() if isinstance(value, list) else value
+            for name, value in compiled(filter, []).parameters(after=0, most=1).items()
+        }
+        cursor.execute(f"WITH {statement('need', 'postgresql')} SELECT part FROM driver", parameters)
+        return [part for (part,) in cursor.fetchall()]
+
+
+@pytest.mark.parametrize(("few", "many"), [(1, 300), (60, 70), (100, 1_000)])
+def test_the_part_with_the_fewest_entries_drives(few, many):
+    store.append([Joined(course_name=f"few{n % 2}", user_id="x") for n in range(2 * few)])
+    store.append([Joined(course_name="y", user_id="many") for _ in range(many)])
+    wanted = where(type=Joined, course_name=["few0", "few1"], user_id="many")
+    [part] = driving_part(wanted)
+    names = {row.part: row.name for row in compiled(wanted, []).rows}
+    assert names[part] == ("course_name" if 2 * few < many else "user_id")

@@ -3,13 +3,17 @@
 import subprocess
 import sys
 import textwrap
+from types import ModuleType
 
 import psycopg
 import pytest
 from django.core.checks import run_checks
 from django.db import connections
 
+from ccc_django import where
+from ccc_django.indexes import in_code
 from ccc_django.router import LogRouter
+from tests.domain import CourseCreated
 from tests.settings import sqlite
 
 
@@ -137,4 +141,13 @@ def test_an_empty_init_command_is_none(database):
 
 def test_a_database_in_memory_has_no_journal(database):
     database(NAME="file::memory:?cache=shared", OPTIONS={"transaction_mode": "EXCLUSIVE"})
+    assert found() == {}
+
+
+def test_declared_filters_need_declared_indexes(monkeypatch):
+    module = ModuleType("courses.ccc_indexes")
+    module.FILTERS = {"by city": where(type=CourseCreated, address__city="Lisbon")}
+    monkeypatch.setattr(in_code, "_modules", lambda: [module])
+    assert 'indexes.declare("payload", ["address.city"])' in found()["ccc_django.E008"]
+    module.INDEXES = [("payload", ["address.city"])]
     assert found() == {}

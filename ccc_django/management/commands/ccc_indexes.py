@@ -30,7 +30,7 @@ class Command(BaseCommand):
         build = verbs.add_parser("build", help="give old messages the entries that they lack; goes on after Ctrl-C")
         build.add_argument("name", nargs="?", help="one index; otherwise all")
         drop = verbs.add_parser("drop", help="give up an index and remove its entries")
-        drop.add_argument("name")
+        drop.add_argument("names", nargs="+", metavar="NAME", help="its name, or the fields of a combination")
 
     def handle(self, *_: Any, verb: str | None, **options: Any) -> None:
         """Call one function, and show what there is afterwards."""
@@ -52,4 +52,5 @@ class Command(BaseCommand):
         elif verb == "build":
             indexes.build(options["name"], progress=progress)
         elif verb == "drop":
-            indexes.drop(options["name"])
+            names = options["names"]
+            indexes.drop(names[0] if len(names) == 1 else names)
