@@ -7,7 +7,8 @@ from ccc_django.attributes import Indexed, KeyPair, Sensitive, Unindexed
 from ccc_django.canonical import key_pair_id
 from ccc_django.conditions import Condition
 from ccc_django.declarations import upcast
-from ccc_django.filters import Filter, where
+from ccc_django.expressions import where
+from ccc_django.filters import Filter
 from ccc_django.guards import Guard
 from ccc_django.messages import Command, Event, Message
 from ccc_django.restoring import UnknownMessage

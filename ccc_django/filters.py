@@ -12,11 +12,8 @@ from pydantic_core import from_json
 
 from ccc_django.attributes import TAG
 from ccc_django.canonical import stored_form
-from ccc_django.conditions import Condition, strictly
-from ccc_django.messages import Message
+from ccc_django.conditions import Condition
 from ccc_django.payload_index import checked_path, value_text
-
-Types = type[Message] | str | Iterable[type[Message] | str]
 
 
 class Filter:
@@ -150,49 +147,6 @@ def _flat(kind: type[Several], parts: Iterable[Filter]) -> list[Filter]:
     return list(dict.fromkeys(flat))
 
 
-class Where:
-    """Makes filters: ``where(type=…, field=…, tag=…)``; a list means any of its values."""
-
-    def __call__(self, fields: Mapping[str, Any] | None = None, /, *, type: Types = (), **named: Any) -> Filter:
-        """All of what is named. ``address__city`` is the field ``address.city``; a mapping takes names as they are."""
-        parts = [any_of(*(TypeIs(name) for name in type_names(type)))] if type != () else []
-        parts += [any_of(*leaves) for leaves in self._leaves(fields, named, type)]
-        return all_of(*parts)
-
-    def any_of(self, fields: Mapping[str, Any] | None = None, /, *, type: Types = (), **named: Any) -> Filter:
-        """Any of the named values: ``where.any_of(tags=["vip", "new"])``."""
-        leaves = [leaf for leaves in self._leaves(fields, named) for leaf in leaves]
-        return any_of(*(TypeIs(name) for name in type_names(type)), *leaves)
-
-    def all_of(self, fields: Mapping[str, Any] | None = None, /, **named: Any) -> Filter:
-        """All of the named values, for fields that hold lists: ``where.all_of(tags=["vip", "new"])``."""
-        return all_of(*(leaf for leaves in self._leaves(fields, named) for leaf in leaves))
-
-    def conditions(self, conditions: Iterable[Condition]) -> Filter:
-        """A list of conditions as a filter, to be combined by |."""
-        listed = tuple(dict.fromkeys(conditions))
-        if not listed:
-            raise ValueError("An empty list matches nothing: a filter needs at least one condition.")
-        return Conditional(listed)
-
-    def _leaves(
-        self, fields: Mapping[str, Any] | None, named: Mapping[str, Any], types: Types = ()
-    ) -> list[list[FieldIs]]:
-        given = [(checked_path(name), value) for name, value in (fields or {}).items()]
-        given += [
-            (TAG if name in {"tag", "tags"} else checked_path(name.replace("__", ".")), value)
-            for name, value in named.items()
-        ]
-        several = [types] if isinstance(types, str | type) else types
-        classes = [each for each in several if not isinstance(each, str)]
-        return [
-            [leaf(name, as_declared(classes, name, each)) for each in _values(name, value)] for name, value in given
-        ]
-
-
-where = Where()
-
-
 def leaf(name: str, value: Any) -> FieldIs:
     """A field with a value; only single values can be looked for."""
     stored = stored_form(value)
@@ -203,26 +157,6 @@ def leaf(name: str, value: Any) -> FieldIs:
     if name == TAG and not isinstance(stored, str):
         raise TypeError(f"A tag is text, not {value!r}.")
     return FieldIs(name, value_text(stored))
-
-
-def type_names(types: Types) -> list[str]:
-    """Message types by name, from classes or names."""
-    several = [types] if isinstance(types, str | type) else list(types)
-    return [each if isinstance(each, str) else each.type for each in several]
-
-
-def as_declared(classes: Iterable[type[Message]], name: str, value: Any) -> Any:
-    """The value as these classes would carry it, if they agree: 10 is 10.0 among floats, and "10" stays text."""
-    carried = [strictly(each, rule, value) for each in classes for rule in each.indexed_fields() if rule.name == name]
-    same = {value_text(stored_form(each)) for each in carried if each is not None}
-    return carried[0] if len(same) == 1 and None not in carried else value
-
-
-def _values(name: Any, value: Any = None) -> list[Any]:
-    several = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
-    if not several:
-        raise ValueError(f"{name}: an empty list matches nothing: a filter needs at least one value.")
-    return several
 
 
 def _arguments(part: Filter) -> dict[str, Any] | None:
@@ -278,7 +212,7 @@ def read_json(json: Any) -> Filter:
         case {"field": str(name), "value": None | str() | bool() | int() | float() as value, **rest} if not rest:
             return leaf(checked_path(name), value)
         case {"conditions": [*rows], **rest} if not rest and all(_is_condition(row) for row in rows):
-            return where.conditions(Condition(*row) for row in rows)
+            return Conditional(tuple(dict.fromkeys(Condition(*row) for row in rows)))
         case {"all": list(parts), **rest} if not rest:
             return all_of(*map(read_json, parts))
         case {"any": list(parts), **rest} if not rest:

@@ -7,7 +7,8 @@ from uuid import UUID
 from ccc_django import db, declared
 from ccc_django.conditions import Condition
 from ccc_django.errors import ReadFromReplica, WrongIsolation
-from ccc_django.filters import Conditional, Filter, Types, type_names
+from ccc_django.expressions import Types, type_names
+from ccc_django.filters import Conditional, Filter
 from ccc_django.guards import Guard
 from ccc_django.messages import Message
 from ccc_django.models import StoredMessage, matching
