@@ -41,6 +41,8 @@ class Declared:
 
     def wanted(self, filter: Filter) -> Wanted:
         """What a filter looks for: by what is complete, or, where that is not enough, by what is being built."""
+        if isinstance(filter, Conditional):
+            return Wanted.by(filter.conditions)
         try:
             return compiled(filter, [each.index for each in self.known if each.status == Status.READY])
         except NotIndexed:

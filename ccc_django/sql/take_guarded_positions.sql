@@ -1,7 +1,7 @@
 -- take_guarded_positions: the same, unless something relevant has happened; then there are none.
 -- A later statement than the locks: what was committed while they waited must be seen.
 WITH
--- include: need
+-- include: need_of_conditions
 ,
 -- include: conflict
 ,

@@ -77,8 +77,7 @@ def _insertion(
         looked_for |= wanted.parameters(after=guard.after, most=1) | {"seen": list(guard.seen)}
     take = "take_positions"
     if wanted:
-        whole = wanted.whole_types or wanted.everything
-        take = "take_type_guarded_positions" if whole else "take_guarded_positions"
+        take = "take_guarded_positions" if wanted.is_plain else "take_filtered_positions"
     return [(take, columns | looked_for), ("insert_messages", columns), ("insert_index", columns)]
 
 

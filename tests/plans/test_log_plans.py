@@ -68,7 +68,7 @@ def test_a_read_probes_the_index_pair_by_pair(log, name):
     assert plan.count("ccc_message_key_pairs_pkey") >= 2
 
 
-@pytest.mark.parametrize("name", ["take_guarded_positions", "take_type_guarded_positions"])
+@pytest.mark.parametrize("name", ["take_guarded_positions", "take_filtered_positions"])
 def test_a_guard_probes_the_index_pair_by_pair(log, name):
     columns = entries.parameters([Entry.of(Joined(course_name="c7", user_id="u1"))])
     plan = explain(name, **columns, **wanted() | {"most": 1}, seen=[], opened=1, declared=0)
@@ -122,7 +122,7 @@ def test_statements_that_somebody_deallocated_are_prepared_again():
 
 def test_every_statement_says_what_it_is_for():
     fragments = {"as_declared", "belongs", "bound", "conflict", "conflict_of_types"}
-    fragments |= {"need", "taken", *UNPREPARED}
+    fragments |= {"need", "need_of_conditions", "taken", *UNPREPARED}
     for path in FOLDER.glob("**/*.sql"):
         if path.stem not in fragments:
             assert path.read_text().startswith(f"-- {path.stem}: "), path

@@ -1,4 +1,4 @@
--- take_type_guarded_positions: the same for a guard that names whole types too.
+-- take_filtered_positions: the same for a guard with a filter, or one that names whole types.
 WITH
 -- include: need
 ,
