@@ -12,6 +12,9 @@ CCCError
 ├── InsideTransaction     indexes are declared, built and dropped outside of a transaction
 ├── AppendConflict        something relevant has happened: read again and decide again
 ├── AppendInterrupted     deadlock or lock time-out: the outermost transaction must run again
+├── UnknownGroup          there is no consumer group of this name
+├── PartitionChanged      a group with progress cannot be partitioned anew
+├── ClaimLost             somebody else has the partition, or it was reset: nothing has changed
 ├── DuplicateMessage      a message with this id is in the log, with other content
 ├── WrongIsolation        the transaction sees the past: READ COMMITTED is needed
 ├── ReadFromReplica       positions are read from the database that they are written to
@@ -23,6 +26,7 @@ A payload that does not fit its class raises pydantic's ``ValidationError``, whi
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ccc_django.claims import Claim
     from ccc_django.guards import Guard
 
 
@@ -102,6 +106,28 @@ class AppendConflict(CCCError):
 
 class AppendInterrupted(CCCError):
     """The database gave up waiting: the outermost transaction must run again, as store.retrying() does."""
+
+
+class UnknownGroup(CCCError, LookupError):
+    """There is no consumer group of this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no consumer group {name!r}: groups.register({name!r}, …) makes one.")
+
+
+class PartitionChanged(CCCError, ValueError):
+    """A group with progress cannot be partitioned anew."""
+
+
+class ClaimLost(CCCError):
+    """Somebody else has the partition since the lease was over, or the group was stopped or reset; nothing changed."""
+
+    def __init__(self, claim: "Claim") -> None:
+        self.claim = claim
+        super().__init__(f"{claim.worker} no longer holds {claim.partition_key} of {claim.group}: nothing was changed.")
+
+    def __reduce__(self) -> "tuple[type[ClaimLost], tuple[Any, ...]]":
+        return type(self), (self.claim,)
 
 
 class DuplicateMessage(CCCError, ValueError):

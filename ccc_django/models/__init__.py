@@ -1,10 +1,23 @@
 """Models: the tables of the log, one a file."""
 
+from ccc_django.models.consumer_group import ConsumerGroup
 from ccc_django.models.key_pair import KeyPair
 from ccc_django.models.message_key_pair import MessageKeyPair
+from ccc_django.models.offset import Offset
+from ccc_django.models.offset_key_pair import OffsetKeyPair
 from ccc_django.models.payload_index import PayloadIndex
 from ccc_django.models.scheduled_message import ScheduledMessage
 from ccc_django.models.shape import Shape
 from ccc_django.models.stored_message import StoredMessage
 
-__all__ = ["KeyPair", "MessageKeyPair", "PayloadIndex", "ScheduledMessage", "Shape", "StoredMessage"]
+__all__ = [
+    "ConsumerGroup",
+    "KeyPair",
+    "MessageKeyPair",
+    "Offset",
+    "OffsetKeyPair",
+    "PayloadIndex",
+    "ScheduledMessage",
+    "Shape",
+    "StoredMessage",
+]

@@ -1,0 +1,40 @@
+"""Claims: an exclusive, temporary right to handle the next messages of one partition."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from ccc_django.guards import Guard
+from ccc_django.messages import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a worker holds until its lease is over: messages in order, and the guard for decisions on them.
+
+    The token is its fence: whoever lost the claim can no longer ack, release or renew.
+    """
+
+    group: str
+    worker: str
+    offset_id: int
+    token: int
+    partition_key: str
+    partition_value: dict[str, Any]
+    key_pair_ids: tuple[UUID, ...]
+    messages: list[Message] = field(default_factory=list)
+    guard: Guard | None = None
+    attempt: int = 1
+    replaying: bool = False
+    next_position: int | None = None
+    types_version: int = 1
+
+    @property
+    def position(self) -> int:
+        """The last position of the batch: what an ack of all of it acks."""
+        return max((message.position or 0 for message in self.messages), default=0)
+
+    def after(self, position: int) -> int | None:
+        """The position of the first message behind this one, as far as the batch knows."""
+        behind = [message.position for message in self.messages if (message.position or 0) > position]
+        return behind[0] if behind else self.next_position

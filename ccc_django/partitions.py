@@ -1,0 +1,50 @@
+"""Partitions: the values of a group's attributes that messages share, known by a digest that anyone can compute."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json, to_json
+
+from ccc_django.attributes import KeyPair
+from ccc_django.canonical import hex_digest
+
+
+class Partition(NamedTuple):
+    """One value for each attribute of partition_by, in the order of their names."""
+
+    pairs: tuple[KeyPair, ...]
+
+    @property
+    def id(self) -> str:
+        """The digest of the pairs, as hexadecimal text."""
+        return hex_digest(*(text for pair in self.pairs for text in pair))
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The values by name, as messages carry them."""
+        return {pair.name: plain_value(pair.value) for pair in self.pairs}
+
+    @property
+    def key(self) -> str:
+        """The values as compact JSON, in which no separator can collide."""
+        return to_json(self.value).decode()
+
+
+class TooManyPartitions(Exception):
+    """A message whose lists belong to more partitions than its group allows."""
+
+
+def partitions_of(carried: Mapping[str, Iterable[KeyPair]], names: Iterable[str], most: int) -> Iterator[Partition]:
+    """The partitions that a message with all of these attributes belongs to: one, or with lists the product."""
+    values = [list(carried[name]) for name in sorted(names)]
+    if prod(map(len, values)) > most:
+        raise TooManyPartitions
+    return (Partition(pairs) for pairs in product(*values))
+
+
+def plain_value(canonical: str) -> Any:
+    """The value that a canonical text stands for."""
+    tag, _, text = canonical.partition(":")
+    return text if tag == "s" else from_json(text)

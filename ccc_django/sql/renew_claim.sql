@@ -1,0 +1,4 @@
+-- renew_claim: extend the lease.
+UPDATE ccc_offsets SET blocked_until = statement_timestamp() + (SELECT %(lease)s::float8) * interval '1 second'
+WHERE id = (SELECT %(id)s::bigint) AND token = (SELECT %(token)s::bigint)
+RETURNING blocked_until
