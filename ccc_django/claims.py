@@ -27,7 +27,7 @@ class Claim:
     attempt: int = 1
     replaying: bool = False
     next_position: int | None = None
-    types_version: int = 1
+    epoch: int = 1
 
     @property
     def position(self) -> int:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Greatest, Now
 
 from ccc_django.conf import conf
@@ -28,8 +28,14 @@ def start(name: str) -> None:
 def stop(name: str, *, reason: str = "", until: datetime | None = None) -> None:
     """Let nobody claim a group's partitions, until it is started or a time has come; running claims are fenced."""
     with transaction.atomic(using=conf.database):
-        group = _change(name, status=GroupStatus.STOPPED, error_context=reason, retry_at=until)
-        group.offsets.exclude(claimed_by="").update(**FREE)
+        group = _change(name, status=GroupStatus.STOPPED, error_context=reason, retry_at=until, epoch=F("epoch") + 1)
+        free_claims(group)
+
+
+def free_claims(group: ConsumerGroup) -> None:
+    """Let partitions whose claims were fenced be claimed again at once."""
+    held = group.offsets.filter(next_position__isnull=False, blocked_until__isnull=False)
+    held.exclude(claimed_by="").update(**FREE)
 
 
 def reset(name: str, *, forget: bool = False) -> None:
@@ -47,7 +53,9 @@ def reset(name: str, *, forget: bool = False) -> None:
             group.offsets.update(
                 replay_until=Greatest("replay_until", "last_position"), last_position=first, next_position=None, **FREE
             )
-        ConsumerGroup.objects.filter(pk=group.pk).update(watermark=0, floor_position=0, floor_id=0, updated_at=Now())
+        ConsumerGroup.objects.filter(pk=group.pk).update(
+            watermark=0, floor_position=0, floor_id=0, epoch=F("epoch") + 1, updated_at=Now()
+        )
 
 
 def delete(name: str) -> None:

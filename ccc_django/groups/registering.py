@@ -8,6 +8,7 @@ from django.db.models import Min
 from ccc_django.conf import conf
 from ccc_django.errors import PartitionChanged
 from ccc_django.expressions import Types, type_names
+from ccc_django.groups.lifecycle import free_claims
 from ccc_django.models import ConsumerGroup
 
 
@@ -38,7 +39,8 @@ def _partition_anew(group: ConsumerGroup, names: list[str]) -> None:
             f"another group for {', '.join(names) or 'nothing'}, or first delete it: groups.delete({group.name!r})"
         )
     group.partition_by = names
-    group.save(update_fields=["partition_by"])
+    group.watermark = group.floor_position = group.floor_id = 0
+    group.save(update_fields=["partition_by", "watermark", "floor_position", "floor_id"])
 
 
 def _handle(group: ConsumerGroup, types: list[str], *, replace: bool) -> None:
@@ -50,5 +52,6 @@ def _handle(group: ConsumerGroup, types: list[str], *, replace: bool) -> None:
         lowest = group.offsets.aggregate(lowest=Min("last_position"))["lowest"]
         group.watermark = min(group.watermark, group.watermark if lowest is None else lowest)
     group.handled_types = wanted
-    group.types_version += 1  # what running claims know of their next message no longer holds
-    group.save(update_fields=["handled_types", "types_version", "watermark"])
+    group.epoch += 1  # running claims have not looked for the new types
+    group.save(update_fields=["handled_types", "epoch", "watermark"])
+    free_claims(group)

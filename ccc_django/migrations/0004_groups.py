@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 ),
                 ("partition_by", models.JSONField(verbose_name="partition by")),
                 ("handled_types", models.JSONField(verbose_name="handled types")),
-                ("types_version", models.IntegerField(default=1, verbose_name="version of the handled types")),
+                ("epoch", models.IntegerField(default=1, verbose_name="epoch")),
                 ("start", models.BigIntegerField(default=1, verbose_name="start")),
                 ("watermark", models.BigIntegerField(default=0, verbose_name="watermark")),
                 ("floor_position", models.BigIntegerField(default=0, verbose_name="floor position")),

@@ -18,8 +18,8 @@ class GroupStatus(models.TextChoices):
 class ConsumerGroup(models.Model):
     """Who handles which messages, partitioned by what, and how far the log has been turned into open work.
 
-    ``start`` is the first position that is delivered. ``floor_position`` and ``floor_id`` are where claims begin to
-    look, a hint that is never relied upon.
+    ``start`` is the first position that is delivered. A new ``epoch`` fences every claim of an older one.
+    ``floor_position`` and ``floor_id`` are where claims begin to look, a hint that is never relied upon.
     """
 
     id = models.BigAutoField(_("id"), primary_key=True)
@@ -28,7 +28,7 @@ class ConsumerGroup(models.Model):
     status = models.CharField(_("status"), max_length=20, choices=GroupStatus, default=GroupStatus.ACTIVE)
     partition_by = models.JSONField(_("partition by"))
     handled_types = models.JSONField(_("handled types"))
-    types_version = models.IntegerField(_("version of the handled types"), default=1)
+    epoch = models.IntegerField(_("epoch"), default=1)
     start = models.BigIntegerField(_("start"), default=1)
     watermark = models.BigIntegerField(_("watermark"), default=0)
     floor_position = models.BigIntegerField(_("floor position"), default=0)

@@ -15,6 +15,9 @@ LEFT JOIN LATERAL (
         SELECT min(name) AS name, min(value) AS value FROM ccc_key_pairs WHERE digest = entry.key_pair
     ) AS pair
     WHERE entry.position = batch.position AND pair.name = ANY ((SELECT %(names)s)::text[])
+      AND EXISTS (  -- by the message's own class, as fetch and guard see it; not by an index that was declared
+          SELECT FROM ccc_shapes AS shape WHERE shape.digest = entry.shape AND shape.names ? pair.name
+      )
     OFFSET 0
 ) AS carried ON true
 ORDER BY batch.position

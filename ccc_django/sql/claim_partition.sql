@@ -1,6 +1,6 @@
 -- claim_partition: give one partition with open work to a worker: the earliest that is ready, or whose time is over.
 WITH active AS MATERIALIZED (
-    SELECT id, floor_position, floor_id, types_version
+    SELECT id, floor_position, floor_id, epoch, handled_types, partition_by
     FROM ccc_consumer_groups
     WHERE name = (SELECT %(name)s::text) AND (status = 'active' OR retry_at <= statement_timestamp())
 ), ready AS MATERIALIZED (  -- a fence: without it the planner may lock more rows than LIMIT
@@ -39,4 +39,5 @@ FROM best, active
 WHERE claimed.id = best.id
 RETURNING
     claimed.id, claimed.token, claimed.partition_key, claimed.key_pairs, claimed.last_position, claimed.head_position,
-    claimed.replay_until, claimed.attempts, active.types_version
+    claimed.replay_until, claimed.attempts, active.epoch,
+    active.handled_types::text, active.partition_by::text

@@ -15,6 +15,10 @@ WITH seen AS (
         next_position = least(known.next_position, greatest(excluded.next_position, known.last_position + 1)),
         head_position = greatest(known.head_position, excluded.head_position)
     WHERE excluded.head_position > known.last_position
+      AND (  -- what changes nothing is not written again
+          known.next_position IS NULL OR known.head_position < excluded.head_position
+          OR known.next_position > greatest(excluded.next_position, known.last_position + 1)
+      )
     RETURNING id, key_pairs, xmax = 0 AS is_new
 ), named AS (
     INSERT INTO ccc_offset_key_pairs (group_id, key_pair, offset_id)

@@ -1,11 +1,13 @@
 """Consumer groups: partitions found by attribute values, claimed by workers, in order."""
 
+import time
 from datetime import timedelta
+from typing import Annotated
 
 import pytest
 from django.utils import timezone
 
-from ccc_django import Condition, groups, store
+from ccc_django import Condition, Event, Unindexed, groups, indexes, registry, store
 from ccc_django.errors import AppendConflict, ClaimLost, PartitionChanged, UnknownGroup
 from ccc_django.models import ConsumerGroup, Offset, OffsetKeyPair
 from tests.domain import CourseClosed, CourseCreated, TermStarted, UserJoinedCourse, UserRegistered
@@ -306,14 +308,75 @@ def test_a_new_group_on_an_old_log_handles_every_partition(monkeypatch):
     assert len(handle_all("late")) == count
 
 
-def test_an_ack_goes_back_for_a_type_that_is_new_since_the_claim():
+def test_a_claim_from_before_a_new_type_is_fenced_so_that_nothing_is_skipped():
     groups.register("courses", partition_by="course_name", handled_types=[UserJoinedCourse])
-    first, closed, second = store.append(
-        [joined("Algebra", "a"), CourseClosed(course_name="Algebra"), joined("Algebra", "b")]
-    )
+    events = [joined("Algebra", "a"), CourseClosed(course_name="Algebra"), joined("Algebra", "b")]
+    first, closed, second = store.append(events)
     claimed = claim("courses", limit=1)
     assert (claimed.messages, claimed.next_position) == ([first], second.position)
     groups.register("courses", partition_by="course_name", handled_types=[CourseClosed])
-    groups.advance(ConsumerGroup.objects.get())
-    groups.ack(claimed)
-    assert claim("courses").messages == [closed, second]
+    with pytest.raises(ClaimLost):
+        groups.ack(claimed)
+    assert claim("courses").messages == [first, closed, second]
+
+
+def test_a_group_that_was_partitioned_by_mistake_finds_everything_afterwards():
+    store.append([CourseCreated(course_name="Algebra")])
+    groups.register("courses", partition_by="cours_name", handled_types=HANDLED)
+    assert claim("courses") is None
+    groups.register("courses", partition_by="course_name", handled_types=HANDLED)
+    assert claim("courses")
+
+
+def test_bad_arguments_change_nothing(courses):
+    stored = store.append([joined("Algebra", f"u{n}") for n in range(3)])
+    with pytest.raises(ValueError, match="one message at least"):
+        claim(courses, limit=0)
+    claimed = claim(courses, limit=2)
+    for position in (stored[2].position, stored[0].position - 2):
+        with pytest.raises(ValueError, match="not in this batch"):
+            groups.ack(claimed, position=position)
+    groups.ack(claimed, position=stored[0].position - 1)
+    assert claim(courses).messages == stored
+
+
+def test_an_index_that_was_declared_makes_no_partitions(courses):
+    class Note(Event, type="groups.note"):
+        course_name: Annotated[str, Unindexed]
+
+    groups.register("courses", partition_by="course_name", handled_types=[Note])
+    indexes.declare("payload", ["course_name"])
+    store.append(Note(course_name="Algebra"))
+    assert claim(courses) is None
+    assert Offset.objects.count() == 0
+
+
+def test_what_comes_while_a_partition_is_in_hand_is_in_the_next_batch(courses):
+    [first] = store.append(CourseCreated(course_name="Algebra"))
+    claimed = claim(courses)
+    [second] = store.append(CourseClosed(course_name="Algebra"))
+    with pytest.raises(AppendConflict):
+        store.append(TermStarted(), guard=claimed.guard)
+    groups.release(claimed)
+    time.sleep(0.06)
+    again = claim(courses)
+    assert again.messages == [first, second]
+    store.append(TermStarted(), guard=again.guard)
+
+
+def test_a_partition_that_fails_for_years_can_still_be_released(courses):
+    store.append(CourseCreated(course_name="Algebra"))
+    claim(courses, lease=timedelta(seconds=-1))
+    Offset.objects.update(attempts=5_000)
+    groups.release(claim(courses), error=ValueError("lone \ud800 surrogate"))
+    assert "surrogate" in Offset.objects.get().error
+
+
+def test_types_without_a_class_are_guarded_by_what_is_known_of_them(courses, monkeypatch):
+    store.append([CourseCreated(course_name="Algebra"), TermStarted()])
+    groups.register("courses", partition_by="course_name", handled_types=["nobody.knows", TermStarted])
+    monkeypatch.setattr(registry, "_classes", {})
+    assert {*claim(courses).guard.conditions} >= {
+        Condition("nobody.knows"),
+        Condition("course.created", "course_name", "Algebra"),
+    }

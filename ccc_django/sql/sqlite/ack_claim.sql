@@ -1,13 +1,8 @@
 -- ack_claim: progress, and give the partition back; whoever has lost the claim changes nothing.
 UPDATE ccc_offsets SET
     last_position = %(position)s,
-    next_position = CASE
-        WHEN head_position <= %(position)s THEN NULL
-        WHEN %(types_version)s = (  -- else messages of a new type may lie before the one that was known
-            SELECT types_version FROM ccc_consumer_groups WHERE ccc_consumer_groups.id = group_id
-        ) THEN coalesce(%(known_next)s, %(position)s + 1)
-        ELSE %(position)s + 1
-    END,
+    next_position = CASE WHEN head_position > %(position)s THEN coalesce(%(known_next)s, %(position)s + 1) END,
     blocked_until = NULL, claimed_by = '', claimed_at = NULL, token = 0, attempts = 0, error = ''
 WHERE id = %(id)s AND token = %(token)s AND last_position <= %(position)s
+  AND %(epoch)s = (SELECT epoch FROM ccc_consumer_groups WHERE ccc_consumer_groups.id = group_id)
 RETURNING id

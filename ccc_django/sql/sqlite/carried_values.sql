@@ -10,4 +10,8 @@ FROM (
 LEFT JOIN ccc_message_key_pairs AS entry ON entry.position = batch.position
 LEFT JOIN ccc_key_pairs AS pair
     ON pair.digest = entry.key_pair AND pair.name IN (SELECT value FROM json_each(%(names)s))
+    AND EXISTS (  -- by the message's own class, as fetch and guard see it; not by an index that was declared
+        SELECT 1 FROM ccc_shapes AS shape, json_each(shape.names) AS name
+        WHERE shape.digest = entry.shape AND name.value = pair.name
+    )
 ORDER BY batch.position

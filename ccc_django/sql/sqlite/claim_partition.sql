@@ -2,31 +2,32 @@
 UPDATE ccc_offsets SET
     claimed_by = %(worker)s,
     claimed_at = strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'),
-    blocked_until = strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '+' || %(lease)s || ' seconds'),
+    blocked_until = strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %(lease)s),
     token = 1 + abs(random() %% 9007199254740991),
     attempts = attempts + 1
 WHERE id = (
+    WITH active AS MATERIALIZED (
+        SELECT id, floor_position FROM ccc_consumer_groups
+        WHERE name = %(name)s
+          AND (status = 'active' OR retry_at <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'))
+    )
     SELECT id
     FROM (
         SELECT * FROM (
-            SELECT known.id, known.next_position
-            FROM ccc_consumer_groups AS active CROSS JOIN ccc_offsets AS known
-            WHERE active.name = %(name)s
-              AND (active.status = 'active' OR active.retry_at <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'))
-              AND known.group_id = active.id AND known.next_position IS NOT NULL AND known.blocked_until IS NULL
-              AND known.next_position >= active.floor_position * %(floored)s
-            ORDER BY known.next_position, known.id
+            SELECT id, next_position
+            FROM ccc_offsets AS known INDEXED BY ccc_offsets_ready
+            WHERE group_id = (SELECT active.id FROM active) AND next_position IS NOT NULL AND blocked_until IS NULL
+              AND next_position >= (SELECT active.floor_position FROM active) * %(floored)s
+            ORDER BY next_position, id
             LIMIT 1
         )
         UNION ALL
         SELECT * FROM (
-            SELECT known.id, known.next_position
-            FROM ccc_consumer_groups AS active CROSS JOIN ccc_offsets AS known
-            WHERE active.name = %(name)s
-              AND (active.status = 'active' OR active.retry_at <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'))
-              AND known.group_id = active.id AND known.next_position IS NOT NULL
-              AND known.blocked_until <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')
-            ORDER BY known.blocked_until
+            SELECT id, next_position
+            FROM ccc_offsets AS known INDEXED BY ccc_offsets_blocked
+            WHERE group_id = (SELECT active.id FROM active) AND next_position IS NOT NULL
+              AND blocked_until <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')
+            ORDER BY blocked_until
             LIMIT 1
         )
     )
@@ -35,4 +36,6 @@ WHERE id = (
 )
 RETURNING
     id, token, partition_key, key_pairs, last_position, head_position, replay_until, attempts,
-    (SELECT types_version FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id)
+    (SELECT epoch FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id),
+    (SELECT handled_types FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id),
+    (SELECT partition_by FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id)
