@@ -81,6 +81,11 @@ def building_section() -> str:
     )
 
 
+def statement_for(wanted: Any) -> str:
+    """The statement that a read would use."""
+    return "read_conditions" if wanted.is_plain else "read_filter"
+
+
 def reading_section() -> str:
     """Server time of filters as multiples of a select by primary key."""
     from ccc_django import db, declared
@@ -92,7 +97,8 @@ def reading_section() -> str:
 
     def reading(wanted: Wanted) -> float:
         return (
-            server_time(lambda: db.rows("read_conditions", **wanted.parameters(after=0, most=EVERYTHING)), pid) / base
+            server_time(lambda: db.rows(statement_for(wanted), **wanted.parameters(after=0, most=EVERYTHING)), pid)
+            / base
         )
 
     of_type = {"type": UserJoinedCourse, "course_name": "filled-7"}

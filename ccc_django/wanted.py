@@ -57,8 +57,7 @@ class Wanted:
     @property
     def is_plain(self) -> bool:
         """Whether there are conditions alone, or what is the same: attributes by type, one of which is enough."""
-        plain = all(row.needed == 1 and row.type and not row.anywhere for row in self.rows)
-        return plain and not self.whole_types and not self.everything
+        return all(row.needed == 1 and row.type and not row.anywhere for row in self.rows)
 
     @property
     def relies_on_indexes(self) -> bool:

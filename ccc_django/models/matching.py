@@ -31,7 +31,8 @@ def messages_and_head(
         [head] = db.rows("head")
         positions = _positions(wanted, parameters, seen=(), backwards=backwards)
         return _stored(positions), head
-    name = "read_conditions_backwards" if backwards else "read_conditions"
+    by = "read_conditions" if wanted.is_plain else "read_filter"
+    name = f"{by}_backwards" if backwards else by
     [head], rows = db.in_one_trip(("head", {}), (name, parameters))
     found = [message_of(row) for row in rows]
     if more := [*_of_whole_types(parameters, (), backwards=backwards), *scanning.positions(wanted, after, upto)]:

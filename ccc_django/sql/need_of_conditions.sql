@@ -7,18 +7,5 @@ need AS MATERIALIZED (
     ) AS wanted(choice, type, part, name, pair)
     JOIN ccc_shapes AS shape ON shape.message_type = wanted.type AND shape.names ? wanted.name
     GROUP BY shape.digest, wanted.choice, wanted.part
-), driver AS MATERIALIZED (
-    SELECT DISTINCT ON (need.shape, need.choice) need.shape, need.choice, need.part, need.pairs
-    FROM need
-    CROSS JOIN LATERAL (
-        SELECT count(*) AS entries
-        FROM unnest(need.pairs) AS wanted(pair)
-        CROSS JOIN LATERAL (
-            SELECT FROM ccc_message_key_pairs AS entry
-            WHERE entry.key_pair = wanted.pair AND entry.shape = need.shape
-              AND entry.position > (SELECT %(after)s::bigint) AND entry.position <= (SELECT %(upto)s::bigint)
-            LIMIT 64
-        ) AS few
-    ) AS counted
-    ORDER BY need.shape, need.choice, counted.entries
-)
+),
+-- include: driver

@@ -1,6 +1,6 @@
 -- read_conditions: the messages that belong to conditions, in the order of the log.
 WITH
--- include: need
+-- include: need_of_conditions
 , found AS MATERIALIZED (
     SELECT DISTINCT entry.position
     FROM driver

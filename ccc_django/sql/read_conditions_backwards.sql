@@ -1,6 +1,6 @@
 -- read_conditions_backwards: the messages that belong to conditions, the newest first.
 WITH
--- include: need
+-- include: need_of_conditions
 , found AS MATERIALIZED (
     SELECT DISTINCT entry.position
     FROM driver

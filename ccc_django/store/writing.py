@@ -77,7 +77,8 @@ def _insertion(
         looked_for |= wanted.parameters(after=guard.after, most=1) | {"seen": list(guard.seen)}
     take = "take_positions"
     if wanted:
-        take = "take_guarded_positions" if wanted.is_plain else "take_filtered_positions"
+        plain = wanted.is_plain and not wanted.whole_types and not wanted.everything
+        take = "take_guarded_positions" if plain else "take_filtered_positions"
     return [(take, columns | looked_for), ("insert_messages", columns), ("insert_index", columns)]
 
 

@@ -340,7 +340,9 @@ def test_bad_arguments_change_nothing(courses):
     assert claim(courses).messages == stored
 
 
-def test_an_index_that_was_declared_makes_no_partitions(courses):
+def test_an_index_that_was_declared_makes_no_partitions(courses, monkeypatch):
+    monkeypatch.setattr(registry, "_classes", {})
+
     class Note(Event, type="groups.note"):
         course_name: Annotated[str, Unindexed]
 

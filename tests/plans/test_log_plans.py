@@ -61,7 +61,9 @@ def wanted(**options: int) -> dict[str, object]:
     return Wanted.by(conditions).parameters(after=0, most=EVERYTHING, **options)
 
 
-@pytest.mark.parametrize("name", ["read_conditions", "read_conditions_backwards"])
+@pytest.mark.parametrize(
+    "name", ["read_conditions", "read_conditions_backwards", "read_filter", "read_filter_backwards"]
+)
 def test_a_read_probes_the_index_pair_by_pair(log, name):
     plan = explain(name, **wanted())
     assert_no_scans(plan)
@@ -122,7 +124,7 @@ def test_statements_that_somebody_deallocated_are_prepared_again():
 
 def test_every_statement_says_what_it_is_for():
     fragments = {"as_declared", "belongs", "bound", "conflict", "conflict_of_types"}
-    fragments |= {"need", "need_of_conditions", "taken", *UNPREPARED}
+    fragments |= {"driver", "need", "need_of_conditions", "taken", *UNPREPARED}
     for path in FOLDER.glob("**/*.sql"):
         if path.stem not in fragments:
             assert path.read_text().startswith(f"-- {path.stem}: "), path
@@ -130,21 +132,22 @@ def test_every_statement_says_what_it_is_for():
             assert "include" not in statement(path.stem, vendor)
 
 
-def driving_part(filter: Filter) -> list[int]:
+def driving_part(filter: Filter, need: str) -> list[int]:
     with connection.cursor() as cursor:
         parameters = {
             name: parameter(value).decode() if isinstance(value, list) else value
             for name, value in compiled(filter, []).parameters(after=0, most=1).items()
         }
-        cursor.execute(f"WITH {statement('need', 'postgresql')} SELECT part FROM driver", parameters)
+        cursor.execute(f"WITH {statement(need, 'postgresql')} SELECT part FROM driver", parameters)
         return [part for (part,) in cursor.fetchall()]
 
 
+@pytest.mark.parametrize("need", ["need", "need_of_conditions"])
 @pytest.mark.parametrize(("few", "many"), [(1, 300), (60, 70), (100, 1_000)])
-def test_the_part_with_the_fewest_entries_drives(few, many):
+def test_the_part_with_the_fewest_entries_drives(few, many, need):
     store.append([Joined(course_name=f"few{n % 2}", user_id="x") for n in range(2 * few)])
     store.append([Joined(course_name="y", user_id="many") for _ in range(many)])
     wanted = where(type=Joined, course_name=["few0", "few1"], user_id="many")
-    [part] = driving_part(wanted)
+    [part] = driving_part(wanted, need)
     names = {row.part: row.name for row in compiled(wanted, []).rows}
     assert names[part] == ("course_name" if 2 * few < many else "user_id")
