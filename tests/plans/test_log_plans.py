@@ -61,7 +61,10 @@ def wanted(**options: int) -> dict[str, object]:
     return Wanted.by(conditions).parameters(after=0, most=EVERYTHING, **options)
 
 
-@pytest.mark.parametrize(
+READS = ["read_conditions", "read_conditions_backwards", "read_filter", "read_filter_backwards"]
+
+
+@pytest.mark.parametrize("name", READS)
     "name", ["read_conditions", "read_conditions_backwards", "read_filter", "read_filter_backwards"]
 )
 def test_a_read_probes_the_index_pair_by_pair(log, name):
