@@ -65,8 +65,6 @@ READS = ["read_conditions", "read_conditions_backwards", "read_filter", "read_fi
 
 
 @pytest.mark.parametrize("name", READS)
-    "name", ["read_conditions", "read_conditions_backwards", "read_filter", "read_filter_backwards"]
-)
 def test_a_read_probes_the_index_pair_by_pair(log, name):
     plan = explain(name, **wanted())
     assert_no_scans(plan)
