@@ -258,7 +258,7 @@ def test_twenty_thousand_appends_in_one_transaction(proof):
 
 
 @pytest.mark.postgres
-def test_ninety_connections_do_not_exhaust_the_lock_table(proof):
+def test_many_connections_do_not_exhaust_the_lock_table(proof):
     clients, batches = (90, 30) if proof else (60, 3)  # the short form shares the server with other tests
 
     def append():
