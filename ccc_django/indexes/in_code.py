@@ -6,6 +6,7 @@
 They come into the database with ``migrate``.
 """
 
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
@@ -72,16 +73,17 @@ def _is_short(row: PayloadIndex) -> bool:
     return left[: AT_ONCE + 1].count() <= AT_ONCE
 
 
-def sync_after_migrate(*, using: str, verbosity: int = 1, **_: Any) -> None:
+def sync_after_migrate(*, using: str, verbosity: int = 1, stdout: Any = sys.stdout, **_: Any) -> None:
     """What Django calls after migrate."""
-    if using != conf.database or PayloadIndex._meta.db_table not in connections[using].introspection.table_names():  # noqa: SLF001
+    table = PayloadIndex._meta.db_table  # noqa: SLF001 - Django's documented interface
+    if using != conf.database or table not in connections[using].introspection.table_names():
         return
     try:
         left = ", ".join(map(str, sync()))
     except IndexNotReady as problem:
         left = str(problem)
     if left and verbosity:
-        print(f"  Indexes to build: {left}. Run manage.py ccc_indexes build.")  # noqa: T201
+        stdout.write(f"  Indexes to build: {left}. Run manage.py ccc_indexes build.\n")
 
 
 def _modules() -> list[ModuleType]:

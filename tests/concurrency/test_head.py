@@ -162,7 +162,7 @@ def test_a_writer_that_dies_leaves_nothing_and_holds_nothing_back():
 def test_head_waits_for_an_open_append_and_for_nothing_else():
     [first] = store.append(TermStarted())
     here, there = fork.Pipe()
-    with in_background(append_and_wait, there, 2):
+    with in_background(append_and_wait, there, 3):
         assert here.poll(20)
         started = time.monotonic()
         [second] = store.append(TermStarted())

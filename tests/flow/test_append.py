@@ -205,6 +205,17 @@ def test_hostile_values_pass_through_every_column(text):
     assert KeyPair.objects.filter(value=f"s:{text}").count() == 2
 
 
+@pytest.mark.parametrize("text", ["x" * 1_000_000, "\\" * 400_000, "é\n'" * 150_000], ids=["plain", "escaped", "mixed"])
+def test_a_megabyte_is_found_and_guarded_like_any_other_value(text):
+    conditions = Sent.to_conditions(text=text)
+    guard = store.read(conditions).guard
+    [stored] = store.append(Sent(text=text), guard=guard)
+    assert store.read(conditions).messages == [stored]
+    with pytest.raises(AppendConflict):
+        store.append(Sent(text=text), guard=guard)
+    assert store.read(Sent.to_conditions(text=text[:-1])).messages == []
+
+
 @pytest.mark.django_db(transaction=True)
 def test_append_on_commit_waits_for_the_commit(caplog):
     caplog.set_level(logging.WARNING)

@@ -125,7 +125,8 @@ def test_statements_that_somebody_deallocated_are_prepared_again():
 
 def test_every_statement_says_what_it_is_for():
     fragments = {"as_declared", "belongs", "bound", "conflict", "conflict_of_types"}
-    fragments |= {"driver", "need", "need_of_conditions", "taken", *UNPREPARED}
+    fragments |= {"driver", "found_messages", "found_messages_backwards", "need", "need_of_conditions", "taken"}
+    fragments |= UNPREPARED
     for path in FOLDER.glob("**/*.sql"):
         if path.stem not in fragments:
             assert path.read_text().startswith(f"-- {path.stem}: "), path
