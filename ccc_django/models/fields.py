@@ -20,7 +20,7 @@ class DigestField(UUIDBased):
         """A third smaller and faster than text."""
         return "uuid" if connection.vendor == "postgresql" else "blob"
 
-    def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:  # noqa: ARG002, FBT001, FBT002
+    def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:  # noqa: ARG002, FBT001, FBT002 - the signature is Django's
         """Bytes where the database has no uuid."""
         return value.bytes if isinstance(value, UUID) and connection.vendor != "postgresql" else value
 
@@ -36,7 +36,7 @@ class DigestsField(UUIDBased):
         """An array can be unnested where it stands."""
         return "uuid[]" if connection.vendor == "postgresql" else "text"
 
-    def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:  # noqa: ARG002, FBT001, FBT002
+    def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:  # noqa: ARG002, FBT001, FBT002 - the signature is Django's
         """Text where the database has no arrays."""
         if connection.vendor == "postgresql" or not isinstance(value, list | tuple):
             return value
