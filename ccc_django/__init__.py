@@ -12,10 +12,14 @@ from ccc_django.filters import Filter
 from ccc_django.guards import Guard
 from ccc_django.messages import Command, Event, Message
 from ccc_django.restoring import UnknownMessage
+from ccc_django.retry import DEAD_LETTER, STOP_GROUP, STOP_PARTITION, Retry
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "DEAD_LETTER",
+    "STOP_GROUP",
+    "STOP_PARTITION",
     "Command",
     "Condition",
     "Event",
@@ -24,6 +28,7 @@ __all__ = [
     "Indexed",
     "KeyPair",
     "Message",
+    "Retry",
     "Sensitive",
     "Unindexed",
     "UnknownMessage",

@@ -6,13 +6,15 @@ from uuid import UUID
 
 from ccc_django.guards import Guard
 from ccc_django.messages import Message
+from ccc_django.retry import Retry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What a worker holds until its lease is over: messages in order, and the guard for decisions on them.
 
-    The token is its fence: whoever lost the claim can no longer ack, release or renew.
+    The token is its fence: whoever lost the claim can no longer ack, release or renew. ``dead_letter`` is the id of the
+    one that is delivered again, if it is one.
     """
 
     group: str
@@ -28,6 +30,8 @@ class Claim:
     replaying: bool = False
     next_position: int | None = None
     epoch: int = 1
+    retry: Retry = field(default_factory=Retry)
+    dead_letter: int | None = None
 
     @property
     def position(self) -> int:

@@ -14,6 +14,7 @@ CCCError
 ├── AppendInterrupted     deadlock or lock time-out: the outermost transaction must run again
 ├── UnknownGroup          there is no consumer group of this name
 ├── PartitionChanged      a group with progress cannot be partitioned anew
+├── NoPartition           a dead letter of too many partitions cannot be delivered again to one
 ├── ClaimLost             somebody else has the partition, or it was reset: nothing has changed
 ├── DuplicateMessage      a message with this id is in the log, with other content
 ├── WrongIsolation        the transaction sees the past: READ COMMITTED is needed
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ccc_django.claims import Claim
     from ccc_django.guards import Guard
+    from ccc_django.models import DeadLetter
 
 
 class CCCError(Exception):
@@ -117,6 +119,16 @@ class UnknownGroup(CCCError, LookupError):
 
 class PartitionChanged(CCCError, ValueError):
     """A group with progress cannot be partitioned anew."""
+
+
+class NoPartition(CCCError, ValueError):
+    """A dead letter that belongs to no partition, because its lists name too many."""
+
+    def __init__(self, letter: "DeadLetter") -> None:
+        super().__init__(
+            f"{letter} belongs to more partitions than {letter.group} allows. Register the group with more "
+            f"(most_partitions=…) and seek to {letter.position}, or discard it."
+        )
 
 
 class ClaimLost(CCCError):

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from pydantic_core import from_json, to_json
 
 from ccc_django.attributes import KeyPair
-from ccc_django.canonical import hex_digest
+from ccc_django.canonical import canonical_text, hex_digest, stored_form
 
 
 class Partition(NamedTuple):
@@ -22,6 +23,11 @@ class Partition(NamedTuple):
         return hex_digest(*(text for pair in self.pairs for text in pair))
 
     @property
+    def uuid(self) -> UUID:
+        """The digest of the pairs."""
+        return UUID(hex=self.id)
+
+    @property
     def value(self) -> dict[str, Any]:
         """The values by name, as messages carry them."""
         return {pair.name: plain_value(pair.value) for pair in self.pairs}
@@ -30,6 +36,11 @@ class Partition(NamedTuple):
     def key(self) -> str:
         """The values as compact JSON, in which no separator can collide."""
         return to_json(self.value).decode()
+
+
+def partition_of(value: Mapping[str, Any]) -> Partition:
+    """The partition with these values."""
+    return Partition(tuple(KeyPair(name, canonical_text(stored_form(value[name]))) for name in sorted(value)))
 
 
 class TooManyPartitions(Exception):

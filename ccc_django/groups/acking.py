@@ -1,55 +1,72 @@
-"""Ack, release, renew: a claim ends with progress or without, or goes on; whoever has lost it changes nothing."""
+"""Ack and renew: a claim ends with progress, or goes on; whoever has lost it changes nothing."""
 
-import random
 from datetime import timedelta
 from typing import Any
 
-from ccc_django import db
-from ccc_django.claims import Claim
-from ccc_django.errors import ClaimLost
+from django.db import transaction
 
-FIRST_PAUSE = 1.0  # seconds after a first failure; each further one doubles it
-LONGEST_PAUSE = 300.0
-DOUBLINGS = 20
+from ccc_django import db, dead_letters
+from ccc_django.claims import Claim
+from ccc_django.conf import conf
+from ccc_django.errors import ClaimLost
+from ccc_django.groups.looking import look_at
+
 LEASE = timedelta(seconds=60)
 
 
 def ack(claim: Claim, *, position: int | None = None) -> None:
     """All messages of the batch are done, or those up to a position; the partition is free again."""
-    done = claim.position if position is None else position
+    done = acked_position(claim, position)
+    if claim.dead_letter is not None:
+        end_replay(claim, error=None)
+        return
+    pass_to(claim, done, known_next=claim.after(done))
+
+
+def acked_position(claim: Claim, position: int | None) -> int:
+    """The position to which a batch is done, which must be one of it, or the one before."""
     first = claim.messages[0].position or 0
+    done = claim.position if position is None else position
     if not first - 1 <= done <= claim.position:
         raise ValueError(f"{done} is not in this batch: it has the positions {first} to {claim.position}.")
-    pass_to(claim, done, known_next=claim.after(done))
+    return done
 
 
 def pass_to(claim: Claim, position: int, *, known_next: int | None = None) -> None:
     """Go on behind a position."""
-    if db.rows("ack_claim", **_fence(claim), position=position, known_next=known_next) == []:
-        raise ClaimLost(claim)
+    freed(claim, db.in_one_trip(ack_call(claim, position, known_next))[0])
 
 
-def release(claim: Claim, *, error: BaseException | None = None) -> None:
-    """Give the partition back without progress; with an error it counts as a failed attempt, and there is a pause."""
-    longest = min(FIRST_PAUSE * 2 ** min(claim.attempt - 1, DOUBLINGS), LONGEST_PAUSE)
-    pause = longest * random.uniform(0.75, 1.0)  # noqa: S311 - jitter
-    text = "" if error is None else f"{type(error).__name__}: {error}".encode(errors="replace").decode()
-    given_back = 1 if error is None else 0
-    outcome = {"paused": error is not None, "pause": seconds(pause), "given_back": given_back, "error": text}
-    if db.rows("release_claim", **_fence(claim), **outcome) == []:
-        raise ClaimLost(claim)
+def ack_call(claim: Claim, position: int, known_next: int | None) -> Any:
+    """The statement that acks, which may travel with others."""
+    return "ack_claim", {**fence(claim), "position": position, "known_next": known_next}
+
+
+def end_replay(claim: Claim, *, error: BaseException | None) -> None:
+    """A dead letter was delivered again, with success or to be a dead letter still."""
+    with transaction.atomic(using=conf.database):
+        freed(claim, db.rows("ack_replay", **fence(claim)))
+        dead_letters.end_replay(claim, error)
 
 
 def renew(claim: Claim, *, lease: timedelta = LEASE) -> None:
     """Hold the partition for another lease."""
-    if db.rows("renew_claim", **_fence(claim), lease=seconds(lease.total_seconds())) == []:
+    if db.rows("renew_claim", **fence(claim), lease=seconds(lease.total_seconds())) == []:
         raise ClaimLost(claim)
+
+
+def freed(claim: Claim, rows: list[db.Row]) -> None:
+    """The partition is free, and if it has open work, this process knows where."""
+    if not rows:
+        raise ClaimLost(claim)
+    look_at(claim.group).lower_to(rows[0][0], claim.offset_id)
+
+
+def fence(claim: Claim) -> dict[str, Any]:
+    """Who holds a claim, as every statement that ends one asks."""
+    return {"id": claim.offset_id, "token": claim.token, "epoch": claim.epoch}
 
 
 def seconds(duration: float) -> Any:
     """A duration as each database takes it."""
     return f"{duration:+.3f} seconds" if db.is_sqlite() else duration
-
-
-def _fence(claim: Claim) -> dict[str, int]:
-    return {"id": claim.offset_id, "token": claim.token, "epoch": claim.epoch}

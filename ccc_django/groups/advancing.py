@@ -4,35 +4,45 @@ A message with all of the group's attributes finds or makes its partitions. A me
 partition that shares its values. One worker at a time advances a group; the others go on claiming.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from pydantic_core import from_json, to_json
 
-from ccc_django import db
+from ccc_django import db, dead_letters
 from ccc_django.attributes import KeyPair
 from ccc_django.conf import conf
-from ccc_django.models import ConsumerGroup
-from ccc_django.partitions import Partition, partitions_of
+from ccc_django.groups import marking
+from ccc_django.groups.looking import look_at
+from ccc_django.models import ConsumerGroup, StoredMessage
+from ccc_django.partitions import Partition, TooManyPartitions, partitions_of
 from ccc_django.store.reading import head
 
 BATCH = 2_000  # messages a transaction
-MOST_MARKED = 10_000  # offsets a statement
-MOST_PARTITIONS = 100  # of one message, by its lists
+
+Carried = dict[str, dict[KeyPair, None]]
 
 
-@dataclass(slots=True)
-class Span:
-    """The lowest and the highest position of handled messages, if there are any."""
+class Advanced(NamedTuple):
+    """A group that this worker advances, and how far it is."""
 
-    low: int | None = None
-    high: int | None = None
+    id: int
+    watermark: int
+    begins_at: int
+    names: list[str]
+    types: list[str]
+    most_partitions: int
+    catch_up_to: int
+    catch_up_types: list[str]
+    marking_upto: int
+    marking_number: int
+    marking_after: int
 
-    def add(self, position: int) -> None:
-        """Let a position be in it; they come in order."""
-        self.low, self.high = self.low or position, position
+    @property
+    def catches_up(self) -> bool:
+        """Whether this part of the log has been advanced over before, and is looked at for new types alone."""
+        return self.watermark < self.catch_up_to
 
 
 @dataclass(slots=True)
@@ -40,38 +50,56 @@ class Batch:
     """What a batch of messages means to a group: partitions named in full, and sets of values that name some."""
 
     upto: int
-    full: dict[Partition, Span] = field(default_factory=dict)
-    partial: dict[frozenset[str], Span] = field(default_factory=dict)
+    full: dict[Partition, marking.Span] = field(default_factory=dict)
+    partial: dict[frozenset[str], marking.Span] = field(default_factory=dict)
     hexes: dict[KeyPair, str] = field(default_factory=dict)
+    too_wide: list[int] = field(default_factory=list)
 
 
-def advance(group: ConsumerGroup) -> bool:
-    """Turn one batch of the log into open work; False if there is none, or another worker is at it."""
+def advance(name: str) -> bool:
+    """Turn one batch of the log into open work, or go on with one that wakes many; False if there is nothing to do.
+
+    There is nothing to do for whoever finds another worker at it.
+    """
     final = head()
     with transaction.atomic(using=conf.database):
-        if db.is_sqlite():
-            db.rows("lock_append")  # become the writer before looking
-        locked = db.rows("lock_group", group=group.pk)
-        if not locked or locked[0][0] >= final:
+        group = _locked(name)
+        if group is None or (group.watermark >= final and not group.marking_upto):
             return False
-        watermark, start, names, types = locked[0][0], locked[0][1], from_json(locked[0][2]), from_json(locked[0][3])
-        rows = _carried(watermark, final, names)
-        batch = _batch(rows, names, {*types}, final)
-        added = _mark_full(group, batch, start - 1)
-        _mark_what_came_before(added, names, types, batch.upto)
-        _mark_partial(group, batch)
-        ConsumerGroup.objects.filter(pk=group.pk).update(watermark=batch.upto)
-        _lower_floor(group, batch)
+        batch = _next_batch(group, group.marking_upto or final)
+        if not group.marking_upto:
+            _mark_full(name, group, batch)
+        marks = [marking.Mark(sorted(pairs), span.low or 0, span.high or 0) for pairs, span in batch.partial.items()]
+        place = marking.mark_partial(group.id, sorted(marks), group.marking_number, group.marking_after)
+        look_at(name).lower_to(min((mark.low for mark in marks), default=None))
+        _go_on(group, batch.upto, place)
     return True
 
 
-def _carried(after: int, upto: int, names: list[str]) -> list[db.Row]:
-    listed: Any = to_json(names).decode() if db.is_sqlite() else names
-    return db.rows("carried_values", after=after, upto=upto, most=BATCH, names=listed)
+def _locked(name: str) -> Advanced | None:
+    if db.is_sqlite():
+        db.rows("lock_append")  # become the writer before looking
+    rows = db.rows("lock_group", name=name)
+    if not rows:
+        return None
+    id, watermark, begins_at, names, types, most, catch_up_to, catch_up_types, *place = rows[0]
+    listed = (from_json(names), from_json(types), most, catch_up_to, from_json(catch_up_types))
+    return Advanced(id, watermark, begins_at, *listed, *place)
 
 
-def _batch(rows: list[db.Row], names: list[str], handled: set[str], final: int) -> Batch:
-    messages: dict[int, tuple[str, dict[str, dict[KeyPair, None]]]] = {}
+def _next_batch(group: Advanced, final: int) -> Batch:
+    upto = min(final, group.catch_up_to) if group.catches_up else final
+    types = group.catch_up_types if group.catches_up else []
+    listed: dict[str, Any] = {"names": group.names, "types": types}
+    if db.is_sqlite():
+        listed = {name: to_json(values).decode() for name, values in listed.items()}
+    every = not group.catches_up
+    rows = db.rows("carried_values", after=group.watermark, upto=upto, most=BATCH, every=every, **listed)
+    return _sorted_in(group, rows, upto)
+
+
+def _sorted_in(group: Advanced, rows: list[db.Row], upto: int) -> Batch:
+    messages: dict[int, tuple[str, Carried]] = {}
     hexes: dict[KeyPair, str] = {}
     for position, message_type, digest, name, value in rows:
         _, carried = messages.setdefault(position, (message_type, {}))
@@ -79,135 +107,49 @@ def _batch(rows: list[db.Row], names: list[str], handled: set[str], final: int) 
             pair = KeyPair(name, value)
             hexes[pair] = digest.hex() if isinstance(digest, bytes) else digest.hex
             carried.setdefault(name, {})[pair] = None
-    full_batch = len(messages) >= BATCH
-    batch = Batch(upto=max(messages) if full_batch else final, hexes=hexes)
+    batch = Batch(upto=max(messages) if len(messages) >= BATCH else upto, hexes=hexes)
+    handled = {*group.types}
     for position, (message_type, carried) in messages.items():
-        _sort_in(batch, position, carried, names, is_handled=message_type in handled)
+        try:
+            _sort_in(batch, group, position, carried, is_handled=message_type in handled)
+        except TooManyPartitions:
+            if message_type in handled:
+                batch.too_wide.append(position)
     return batch
 
 
-def _sort_in(
-    batch: Batch, position: int, carried: dict[str, dict[KeyPair, None]], names: list[str], *, is_handled: bool
-) -> None:
-    if len(carried) == len(names):
-        for partition in partitions_of(carried, names, MOST_PARTITIONS):
-            span = batch.full.setdefault(partition, Span())
+def _sort_in(batch: Batch, group: Advanced, position: int, carried: Carried, *, is_handled: bool) -> None:
+    if len(carried) == len(group.names):
+        for partition in partitions_of(carried, group.names, group.most_partitions):
+            span = batch.full.setdefault(partition, marking.Span())
             if is_handled:
                 span.add(position)
     elif carried and is_handled:
-        for partition in partitions_of(carried, carried, MOST_PARTITIONS):
+        for partition in partitions_of(carried, carried, group.most_partitions):
             pairs = frozenset(batch.hexes[pair] for pair in partition.pairs)
-            batch.partial.setdefault(pairs, Span()).add(position)
+            batch.partial.setdefault(pairs, marking.Span()).add(position)
 
 
-def _mark_full(group: ConsumerGroup, batch: Batch, last: int) -> list[int]:
-    """Offsets of partitions that were named in full; the ids of those that are new."""
+def _mark_full(name: str, group: Advanced, batch: Batch) -> None:
+    """Partitions that were named in full, with what concerns the new ones and came before; and what is too wide."""
     found = [
         (partition, [batch.hexes[pair] for pair in partition.pairs], span) for partition, span in batch.full.items()
     ]
-    if not found:
-        return []
-    if db.is_sqlite():
-        return _mark_full_on_sqlite(group, found, last)
-    rows = db.rows(
-        "mark_partitions",
-        group=group.pk,
-        last=last,
-        ids=[partition.id for partition, _, _ in found],
-        keys=[partition.key for partition, _, _ in found],
-        pairs=["{" + ",".join(pairs) + "}" for _, pairs, _ in found],
-        lows=[span.low for _, _, span in found],
-        highs=[span.high for _, _, span in found],
-    )
-    return [id for (id,) in rows]
+    added = marking.mark_full(group.id, found, group.begins_at - 1)
+    lowest = marking.mark_what_came_before(added, group.names, group.types, batch.upto)
+    lows = [span.low for span in batch.full.values() if span.low]
+    look_at(name).lower_to(min([*lows, *lowest], default=None))
+    for message in StoredMessage.objects.filter(position__in=batch.too_wide, position__gte=group.begins_at).messages():
+        error = f"{TooManyPartitions.__name__}: it belongs to more than {group.most_partitions} partitions by its lists"
+        dead_letters.put({"group_id": group.id}, message, error=error)
 
 
-def _mark_full_on_sqlite(group: ConsumerGroup, found: list[tuple[Partition, list[str], Span]], last: int) -> list[int]:
-    [(before,)] = db.rows("last_offset")
-    marks = [
-        (
-            group.pk,
-            bytes.fromhex(partition.id),
-            partition.key,
-            to_json(pairs).decode(),
-            last,
-            max(span.low or 0, last + 1) if span.high and span.high > last else None,
-            span.high or 0,
-        )
-        for partition, pairs, span in found
-    ]
-    db.in_one_trip(("mark_partition", marks))
-    added = db.rows("new_offsets", group=group.pk, after=before)
-    named = [(group.pk, bytes.fromhex(pair), id) for id, pairs in added for pair in from_json(pairs)]
-    db.in_one_trip(("insert_offset_key_pair", named))
-    return [id for id, _ in added]
-
-
-def _mark_what_came_before(added: list[int], names: list[str], types: list[str], upto: int) -> None:
-    """A partition that is new has open work from messages that concern it and came before it was known."""
-    needs = _partial_shapes(names, types) if added else []
-    if not needs:
-        return
-    if db.is_sqlite():
-        parameters: dict[str, Any] = {"ids": to_json(added).decode(), "needs": to_json(needs).decode()}
-    else:
-        parameters = {"ids": added, "shapes": [need[0] for need in needs], "numbers": [need[1] for need in needs]}
-    _mark(db.rows("partial_ranges", **parameters, upto=upto))
-
-
-def _partial_shapes(names: list[str], types: list[str]) -> list[tuple[int, int]]:
-    """Shapes that carry some attributes and not all, each with the numbers of those that it carries."""
-    listed: dict[str, Any] = {"types": types, "names": names}
-    if db.is_sqlite():
-        listed = {"types": to_json(types).decode()}
-    shapes = [
-        (digest, {*from_json(carried)}.intersection(names)) for digest, carried in db.rows("partial_shapes", **listed)
-    ]
-    return [
-        (digest, names.index(name) + 1)
-        for digest, carried in shapes
-        if 0 < len(carried) < len(names)
-        for name in sorted(carried)
-    ]
-
-
-def _mark_partial(group: ConsumerGroup, batch: Batch) -> None:
-    """Every partition that has all the values of a message that names it in part, in the order of ids."""
-    marks = [(*_split(pairs), span.low, span.high) for pairs, span in batch.partial.items()]
-    after = 0
-    while marks:
-        if db.is_sqlite():
-            parameters: dict[str, Any] = {"marks": to_json(marks).decode()}
-        else:
-            first, others, lows, highs = (list(column) for column in zip(*marks, strict=True))
-            listed = ["{" + ",".join(each) + "}" for each in others]
-            parameters = {"pairs": first, "others": listed, "lows": lows, "highs": highs}
-        woken = db.rows("woken_offsets", group=group.pk, after=after, most=MOST_MARKED, **parameters)
-        _mark(woken)
-        if len(woken) < MOST_MARKED:
-            return
-        after = woken[-1][0]
-
-
-def _split(pairs: frozenset[str]) -> tuple[str, list[str]]:
-    first, *others = sorted(pairs)
-    return first, others
-
-
-def _mark(marks: Iterable[db.Row]) -> None:
-    rows = list(marks)
-    if not rows:
-        return
-    if db.is_sqlite():
-        db.in_one_trip(("mark_offset", [tuple(row) for row in rows]))
-    else:
-        ids, lows, highs = (list(column) for column in zip(*rows, strict=True))
-        db.rows("mark_offsets", ids=ids, lows=lows, highs=highs)
-
-
-def _lower_floor(group: ConsumerGroup, batch: Batch) -> None:
-    """Claims look from the floor on: whatever has open work below it lowers it."""
-    lows = [span.low for span in (*batch.full.values(), *batch.partial.values()) if span.low]
-    if lows:
-        lowered = ConsumerGroup.objects.filter(pk=group.pk, floor_position__gt=min(lows))
-        lowered.update(floor_position=0, floor_id=0)
+def _go_on(group: Advanced, upto: int, place: marking.Place | None) -> None:
+    """The watermark passes a batch when everything is marked; until then the place is kept."""
+    changes: dict[str, Any] = {"marking_upto": upto}
+    if place is None:
+        changes = {"watermark": upto, "marking_upto": 0}
+    number, after = place or (0, 0)
+    if place is None and group.catches_up and upto >= group.catch_up_to:
+        changes |= {"catch_up_to": 0, "catch_up_types": []}
+    ConsumerGroup.objects.filter(pk=group.id).update(marking_number=number, marking_after=after, **changes)

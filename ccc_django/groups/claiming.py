@@ -1,129 +1,114 @@
-"""Claim and fetch: a worker gets one partition with open work, and its next messages in order."""
+"""Claim: a worker gets one partition with open work, the earliest first; whoever finds none advances the group."""
 
 import time
-from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
-from pydantic_core import from_json
+from django.db import transaction
 
-from ccc_django import db, registry
+from ccc_django import db
 from ccc_django.claims import Claim
-from ccc_django.conditions import Condition
-from ccc_django.errors import ClaimLost, UnknownGroup
-from ccc_django.groups.acking import LEASE, pass_to, release, seconds
+from ccc_django.conf import conf
+from ccc_django.errors import UnknownGroup
+from ccc_django.groups import acking
 from ccc_django.groups.advancing import advance
-from ccc_django.guards import Guard
-from ccc_django.messages import Message
-from ccc_django.models import ConsumerGroup, Shape, matching
-from ccc_django.wanted import Row, Wanted
+from ccc_django.groups.delivering import Claimed, delivered
+from ccc_django.groups.looking import Look, look_at
 
 LIMIT = 100
-MOST_EMPTY = 10  # partitions with nothing to do that one call passes over
-LOOK_AGAIN = 0.05  # seconds until a process advances a group that has work: what is new may concern what is in hand
-
-_advanced_at: dict[str, float] = {}
+MOST_EMPTY = 100  # partitions with nothing to deliver that one call passes over
 
 
-def claim_next(name: str, *, worker: str, limit: int = LIMIT, lease: timedelta = LEASE) -> Claim | None:
-    """The partition with the earliest open message that nobody is at, with its next messages; None if there is none."""
+def claim_next(
+    name: str, *, worker: str, limit: int = LIMIT, lease: timedelta = acking.LEASE, ack: Claim | None = None
+) -> Claim | None:
+    """The partition with the earliest open message that nobody is at, with its next messages; None if there is none.
+
+    With ``ack`` the batch that was claimed before is acked in the same commit. If it was lost, ``ClaimLost`` is raised
+    and nothing is claimed.
+    """
     if limit < 1:
         raise ValueError(f"limit={limit}: a batch has one message at least.")
-    group = ConsumerGroup.objects.filter(name=name).first()
-    if group is None:
-        raise UnknownGroup(name)
-    if time.monotonic() - _advanced_at.get(name, 0.0) >= LOOK_AGAIN:
-        _advance(group)
+    if ack is not None and ack.dead_letter is not None:
+        acking.ack(ack)
+        ack = None
+    call = {"name": name, "worker": worker, "lease": acking.seconds(lease.total_seconds())}
     for _ in range(MOST_EMPTY):
-        row = _claimed(name, worker, lease)
-        while row is None:
-            if not _advance(group):
-                return None
-            row = _claimed(name, worker, lease)
-        if claim := _with_messages(name, worker, row, limit):
+        claimed = _claimed(call, look_at(name), ack)
+        ack = None
+        if claimed is None:
+            return None
+        if claim := delivered(claimed, name, worker, limit):
             return claim
     return None
 
 
-def _advance(group: ConsumerGroup) -> bool:
-    _advanced_at[group.name] = time.monotonic()
-    return advance(group)
+def _claimed(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | None:
+    """What is ready; or, if nothing is, what is new in the log and becomes ready."""
+    name = call["name"]
+    if look.is_idle or look.is_advance_due:
+        is_active, is_behind, is_open = _state(name)
+        look.advanced()
+        if is_active and is_behind:
+            advance(name)
+        elif ack is None and not (is_active and is_open):
+            return None
+    claimed = _looked(call, look, ack)
+    while claimed is None and _advanced(name):
+        claimed = _looked(call, look, None)
+    look.is_idle = claimed is None
+    return claimed
 
 
-def _claimed(name: str, worker: str, lease: timedelta) -> db.Row | None:
-    """From the floor on; and if nothing is there, once without."""
-    held_for = seconds(lease.total_seconds())
-    for floored in (1, 0):
-        if rows := db.rows("claim_partition", name=name, worker=worker, lease=held_for, floored=floored):
-            return rows[0]
-    return None
+def _state(name: str) -> tuple[bool, bool, bool]:
+    """Whether a group is active, whether the log has grown behind its watermark, and whether it has open work."""
+    rows = db.rows("look_at_group", name=name)
+    if not rows:
+        raise UnknownGroup(name)
+    return rows[0]
 
 
-def _with_messages(name: str, worker: str, row: db.Row, limit: int) -> Claim | None:
-    """The claim with its messages; None if nothing belongs to it any more, and then it has gone on behind."""
-    id, token, key, stored_pairs, last, head, replay_until, attempt, epoch, types, names = row
-    pairs = [UUID(hex=pair) for pair in from_json(stored_pairs)] if isinstance(stored_pairs, str) else stored_pairs
-    value, handled = from_json(key), from_json(types)
-    claim = Claim(
-        group=name,
-        worker=worker,
-        offset_id=id,
-        token=token,
-        partition_key=key,
-        partition_value=value,
-        key_pair_ids=tuple(pairs),
-        attempt=attempt,
-        epoch=epoch,
-    )
-    try:
-        wanted = wanted_by(handled, from_json(names), pairs)
-        found, _ = matching.messages_and_head(wanted, after=last, upto=head, limit=limit + 1, backwards=False)
-    except BaseException as error:
-        release(claim, error=error)
-        raise
-    if not found:
-        with suppress(ClaimLost):
-            pass_to(claim, head)
+def _advanced(name: str) -> bool:
+    is_active, is_behind, _ = _state(name)
+    return bool(is_active and is_behind and advance(name))
+
+
+def _looked(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | None:
+    """From where this process found work before; from the beginning if nothing is there, or when it is time."""
+    if not look.is_whole:
+        floor = {"floor_epoch": look.epoch, "floor_position": look.position, "floor_id": look.id}
+        if claimed := _taken({**call, **floor, "look_for_late": False}, look, ack):
+            return claimed
+        ack = None
+    started = time.monotonic()
+    whole = {"floor_epoch": 0, "floor_position": 0, "floor_id": 0, "look_for_late": True}
+    claimed = _taken({**call, **whole}, look, ack)
+    look.looked(time.monotonic() - started)
+    return claimed
+
+
+def _taken(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | None:
+    rows = db.rows("claim_partition", **call) if ack is None else _acked_and_taken(call, ack)
+    if not rows:
         return None
-    replayed = [message for message in found if (message.position or 0) <= replay_until]
-    messages = (replayed or found)[:limit]  # a mixed batch is split
-    return replace(
-        claim,
-        messages=messages,
-        guard=guard_of(handled, value, messages),
-        replaying=bool(replayed),
-        next_position=found[len(messages)].position if len(found) > len(messages) else None,
-    )
+    claimed = Claimed(*rows[0])
+    if claimed.is_late:
+        look.whole_at = 0.0  # there may be others
+    else:
+        look.raise_to(claimed.epoch, claimed.next_position, claimed.id)
+    return claimed
 
 
-def wanted_by(handled_types: list[str], names: list[str], pairs: list[UUID]) -> Wanted:
-    """Which messages belong to a partition: by conditional AND over the handled types, or all of those types."""
-    if not pairs:
-        return Wanted(whole_types=handled_types)
-    rows = [
-        Row(choice, message_type, part, name, pair.hex, 1, anywhere=False)
-        for choice, message_type in enumerate(handled_types)
-        for part, (name, pair) in enumerate(zip(names, pairs, strict=True))
-    ]
-    return Wanted(rows=rows)
-
-
-def guard_of(handled_types: list[str], value: dict[str, Any], messages: list[Message]) -> Guard | None:
-    """A guard over all handled types, also ones not seen yet, by the attributes that each of them has."""
-    conditions = [each for message_type in handled_types for each in _conditions(message_type, value)]
-    return Guard(conditions=tuple(conditions), after=messages[-1].position or 0) if conditions else None
-
-
-def _conditions(message_type: str, value: dict[str, Any]) -> list[Condition]:
-    """Of a type without a class, the names of its known shapes; if nothing is known of it, the type alone."""
-    message_class = registry.message_class(message_type)
-    known: set[str] | None = None
-    if message_class is not None:
-        known = {rule.name for rule in message_class.indexed_fields()}
-    elif shapes := list(Shape.objects.filter(message_type=message_type).values_list("names", flat=True)):
-        known = {name for names in shapes for name in names}
-    if known is None or not value:
-        return [Condition(message_type)]
-    return [Condition(message_type, name, each) for name, each in value.items() if name in known]
+def _acked_and_taken(call: dict[str, Any], ack: Claim) -> list[db.Row]:
+    """One journey and one commit; the ack is first: behind the claim it could wait for an advance that waits for us."""
+    position = acking.acked_position(ack, None)
+    calls = acking.ack_call(ack, position, ack.after(position)), ("claim_partition", call)
+    if db.is_sqlite():
+        with transaction.atomic(using=conf.database):
+            acked, taken = db.in_one_trip(*calls)
+    else:
+        acked, taken = db.in_one_trip(*calls)
+    if not acked and taken:
+        db.rows("free_claim", id=taken[0][0], token=taken[0][1])
+    acking.freed(ack, acked)
+    return taken

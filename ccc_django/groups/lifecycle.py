@@ -1,17 +1,30 @@
-"""Life cycle: groups are started, stopped and reset, also while workers run."""
+"""Life cycle: groups are started, stopped, retried and deleted, also while workers run."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
-from django.db.models.functions import Greatest, Now
+from django.db.models.functions import Now
 
 from ccc_django.conf import conf
 from ccc_django.errors import UnknownGroup
-from ccc_django.models import ConsumerGroup, OffsetKeyPair
+from ccc_django.models import ConsumerGroup, DeadLetter, Offset, OffsetKeyPair
 from ccc_django.models.consumer_group import GroupStatus
+from ccc_django.partitions import partition_of
 
-FREE = {"blocked_until": None, "claimed_by": "", "claimed_at": None, "token": 0, "attempts": 0, "error": ""}
+FREE: dict[str, Any] = {
+    "blocked_until": None,
+    "claimed_by": "",
+    "claimed_at": None,
+    "token": 0,
+    "attempts": 0,
+    "error": "",
+}
+
+AT_A_BATCH: dict[str, Any] = {"marking_upto": 0, "marking_number": 0, "marking_after": 0}
+CAUGHT_UP: dict[str, Any] = {"catch_up_to": 0, "catch_up_types": []}
 
 
 def is_active(name: str) -> bool:
@@ -22,14 +35,52 @@ def is_active(name: str) -> bool:
 
 def start(name: str) -> None:
     """Let a group's partitions be claimed."""
-    _change(name, status=GroupStatus.ACTIVE, error_context="", retry_at=None)
+    with transaction.atomic(using=conf.database):
+        _change(locked(name), status=GroupStatus.ACTIVE, error_context="", retry_at=None)
 
 
 def stop(name: str, *, reason: str = "", until: datetime | None = None) -> None:
     """Let nobody claim a group's partitions, until it is started or a time has come; running claims are fenced."""
     with transaction.atomic(using=conf.database):
-        group = _change(name, status=GroupStatus.STOPPED, error_context=reason, retry_at=until, epoch=F("epoch") + 1)
+        group = locked(name)
+        _change(group, status=GroupStatus.STOPPED, error_context=reason, retry_at=until, epoch=F("epoch") + 1)
         free_claims(group)
+
+
+def fail(group: ConsumerGroup, *, reason: str) -> None:
+    """Stop a group that its caller has locked, because of an error."""
+    _change(group, status=GroupStatus.FAILED, error_context=reason, retry_at=None, epoch=F("epoch") + 1)
+    free_claims(group)
+
+
+def retry(name: str, *, partition: Mapping[str, Any] | None = None) -> int:
+    """Try partitions again now that pause after a failure or were stopped by one, or one of them; how many there were.
+
+    Those that a worker holds are left to it.
+    """
+    with transaction.atomic(using=conf.database):
+        group = locked(name)
+        waiting = group.offsets.filter(claimed_by="", blocked_until__isnull=False)
+        if partition is not None:
+            waiting = waiting.filter(partition_id=partition_of(partition).uuid)
+        return waiting.update(**FREE)
+
+
+def delete(name: str) -> None:
+    """Forget a group, its progress and its dead letters."""
+    with transaction.atomic(using=conf.database):
+        group = locked(name)
+        forget_progress(group)
+        DeadLetter.objects.filter(group=group).delete()
+        group.delete()
+
+
+def locked(name: str) -> ConsumerGroup:
+    """A group that nobody else changes until the transaction ends."""
+    group = ConsumerGroup.objects.select_for_update(no_key=True).filter(name=name).first()
+    if group is None:
+        raise UnknownGroup(name)
+    return group
 
 
 def free_claims(group: ConsumerGroup) -> None:
@@ -38,44 +89,11 @@ def free_claims(group: ConsumerGroup) -> None:
     held.exclude(claimed_by="").update(**FREE)
 
 
-def reset(name: str, *, forget: bool = False) -> None:
-    """Put every partition back to the group's start, so that everything is delivered again; running claims are fenced.
-
-    Messages that were acked before are then delivered as replayed. With ``forget=True`` nothing is kept.
-    """
-    with transaction.atomic(using=conf.database):
-        group = _locked(name)
-        if forget:
-            OffsetKeyPair.objects.filter(group_id=group.pk).delete()
-            group.offsets.all().delete()
-        else:
-            first = group.start - 1
-            group.offsets.update(
-                replay_until=Greatest("replay_until", "last_position"), last_position=first, next_position=None, **FREE
-            )
-        ConsumerGroup.objects.filter(pk=group.pk).update(
-            watermark=0, floor_position=0, floor_id=0, epoch=F("epoch") + 1, updated_at=Now()
-        )
+def forget_progress(group: ConsumerGroup) -> None:
+    """Delete a group's offsets."""
+    OffsetKeyPair.objects.filter(group_id=group.pk).delete()
+    Offset.objects.filter(group=group).delete()
 
 
-def delete(name: str) -> None:
-    """Forget a group and its progress."""
-    with transaction.atomic(using=conf.database):
-        group = _locked(name)
-        OffsetKeyPair.objects.filter(group_id=group.pk).delete()
-        group.offsets.all().delete()
-        group.delete()
-
-
-def _change(name: str, **changes: object) -> ConsumerGroup:
-    group = ConsumerGroup.objects.filter(name=name)
-    if not group.update(**changes, updated_at=Now()):
-        raise UnknownGroup(name)
-    return group.get()
-
-
-def _locked(name: str) -> ConsumerGroup:
-    group = ConsumerGroup.objects.select_for_update(no_key=True).filter(name=name).first()
-    if group is None:
-        raise UnknownGroup(name)
-    return group
+def _change(group: ConsumerGroup, **changes: object) -> None:
+    ConsumerGroup.objects.filter(pk=group.pk).update(**changes, updated_at=Now())

@@ -4,54 +4,86 @@ from collections.abc import Iterable
 
 from django.db import transaction
 from django.db.models import Min
+from django.db.models.functions import Now
 
 from ccc_django.conf import conf
 from ccc_django.errors import PartitionChanged
 from ccc_django.expressions import Types, type_names
-from ccc_django.groups.lifecycle import free_claims
+from ccc_django.groups.lifecycle import AT_A_BATCH, CAUGHT_UP, free_claims
 from ccc_django.models import ConsumerGroup
+from ccc_django.retry import Retry
 
 
 def register(
-    name: str, *, partition_by: str | Iterable[str], handled_types: Types, replace: bool = False
+    name: str,
+    *,
+    partition_by: str | Iterable[str],
+    handled_types: Types,
+    replace: bool = False,
+    retry: Retry | None = None,
+    most_partitions: int | None = None,
 ) -> ConsumerGroup:
     """Make a group, or let it handle more types; registering never takes a type away, unless with ``replace=True``.
 
-    So two versions of code can run side by side.
+    So two versions of code can run side by side. What is not given stays as it is.
     """
     names = sorted({partition_by} if isinstance(partition_by, str) else {*partition_by})
     types = sorted({*type_names(handled_types)})
+    if most_partitions is not None and most_partitions < 1:
+        raise ValueError(f"most_partitions={most_partitions}: a message may belong to one at least.")
     with transaction.atomic(using=conf.database):
         made, is_new = ConsumerGroup.objects.get_or_create(
             name=name, defaults={"partition_by": names, "handled_types": types}
         )
         group = made if is_new else ConsumerGroup.objects.select_for_update(no_key=True).get(pk=made.pk)
+        changes: dict[str, object] = {}
         if group.partition_by != names:
-            _partition_anew(group, names)
-        _handle(group, types, replace=replace)
+            changes |= _partitioned_anew(group, names)
+        if retry is not None:
+            changes["retry"] = retry.as_json()
+        if most_partitions is not None:
+            changes["most_partitions"] = most_partitions
+        changes |= _handling(group, types if replace else sorted({*group.handled_types, *types}))
+        _change(group, changes)
     return group
 
 
-def _partition_anew(group: ConsumerGroup, names: list[str]) -> None:
+def _partitioned_anew(group: ConsumerGroup, names: list[str]) -> dict[str, object]:
     if group.offsets.exists():
         raise PartitionChanged(
             f"{group} is partitioned by {', '.join(group.partition_by) or 'nothing'} and has progress by it. Register "
             f"another group for {', '.join(names) or 'nothing'}, or first delete it: groups.delete({group.name!r})"
         )
-    group.partition_by = names
-    group.watermark = group.floor_position = group.floor_id = 0
-    group.save(update_fields=["partition_by", "watermark", "floor_position", "floor_id"])
+    return {"partition_by": names, "watermark": 0, **AT_A_BATCH, **CAUGHT_UP}
 
 
-def _handle(group: ConsumerGroup, types: list[str], *, replace: bool) -> None:
-    """A new type is delivered from each partition's last position on: what lies between is looked at once more."""
-    wanted = types if replace else sorted({*group.handled_types, *types})
-    if wanted == group.handled_types:
+def _handling(group: ConsumerGroup, types: list[str]) -> dict[str, object]:
+    """A new type is delivered from each partition's last position on: what lies between is looked at for it alone.
+
+    Claims of before are fenced by a new epoch: they have not looked for it.
+    """
+    if types == group.handled_types:
+        return {}
+    changes: dict[str, object] = {"handled_types": types, "epoch": group.epoch + 1, **AT_A_BATCH}
+    added = {*types} - {*group.handled_types}
+    lowest = group.offsets.aggregate(lowest=Min("last_position"))["lowest"]
+    reached = max(group.watermark, group.catch_up_to)
+    if added and lowest is not None and lowest < reached:
+        caught_up = {*group.catch_up_types} if group.catch_up_to > group.watermark else set()
+        changes |= {
+            "watermark": min(group.watermark, lowest),
+            "catch_up_to": reached,
+            "catch_up_types": sorted(added | caught_up),
+        }
+    return changes
+
+
+def _change(group: ConsumerGroup, changes: dict[str, object]) -> None:
+    if not changes:
         return
-    if {*wanted} - {*group.handled_types}:
-        lowest = group.offsets.aggregate(lowest=Min("last_position"))["lowest"]
-        group.watermark = min(group.watermark, group.watermark if lowest is None else lowest)
-    group.handled_types = wanted
-    group.epoch += 1  # running claims have not looked for the new types
-    group.save(update_fields=["handled_types", "epoch", "watermark"])
-    free_claims(group)
+    for field, value in changes.items():
+        setattr(group, field, value)
+    group.save(update_fields=changes)
+    ConsumerGroup.objects.filter(pk=group.pk).update(updated_at=Now())
+    if "epoch" in changes:
+        free_claims(group)

@@ -1,11 +1,13 @@
 """Groups: progress by partition, with room in its pages for the updates that it lives on."""
 
+import uuid
 from typing import Any
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.db import migrations, models
 
+import ccc_django.models.consumer_group
 import ccc_django.models.fields
 
 # Half the growth, measured: an update finds room on its own page, and dead rows are removed often.
@@ -33,7 +35,7 @@ class Migration(migrations.Migration):
                 (
                     "status",
                     models.CharField(
-                        choices=[("active", "active"), ("stopped", "stopped")],
+                        choices=[("active", "active"), ("stopped", "stopped"), ("failed", "failed")],
                         default="active",
                         max_length=20,
                         verbose_name="status",
@@ -41,11 +43,27 @@ class Migration(migrations.Migration):
                 ),
                 ("partition_by", models.JSONField(verbose_name="partition by")),
                 ("handled_types", models.JSONField(verbose_name="handled types")),
-                ("epoch", models.IntegerField(default=1, verbose_name="epoch")),
+                ("retry", models.JSONField(blank=True, default=dict, verbose_name="retry")),
+                (
+                    "most_partitions",
+                    models.IntegerField(
+                        default=100,
+                        help_text="That one message may belong to, by its lists.",
+                        verbose_name="most partitions",
+                    ),
+                ),
+                (
+                    "epoch",
+                    models.IntegerField(default=ccc_django.models.consumer_group.first_epoch, verbose_name="epoch"),
+                ),
                 ("start", models.BigIntegerField(default=1, verbose_name="start")),
+                ("begins_at", models.BigIntegerField(default=1, verbose_name="begins at")),
                 ("watermark", models.BigIntegerField(default=0, verbose_name="watermark")),
-                ("floor_position", models.BigIntegerField(default=0, verbose_name="floor position")),
-                ("floor_id", models.BigIntegerField(default=0, verbose_name="floor id")),
+                ("catch_up_to", models.BigIntegerField(default=0, verbose_name="catch up to")),
+                ("catch_up_types", models.JSONField(blank=True, default=list, verbose_name="catch-up types")),
+                ("marking_upto", models.BigIntegerField(default=0, verbose_name="marking up to")),
+                ("marking_number", models.IntegerField(default=0, verbose_name="marking number")),
+                ("marking_after", models.BigIntegerField(default=0, verbose_name="marking after")),
                 ("error_context", models.TextField(blank=True, default="", verbose_name="error context")),
                 ("retry_at", models.DateTimeField(blank=True, null=True, verbose_name="retry at")),
                 (
@@ -86,13 +104,79 @@ class Migration(migrations.Migration):
                 ),
                 ("group_id", models.BigIntegerField(verbose_name="group")),
                 ("key_pair", ccc_django.models.fields.DigestField(verbose_name="key pair")),
-                ("offset_id", models.BigIntegerField(db_index=True, verbose_name="offset")),
+                ("offset_id", models.BigIntegerField(verbose_name="offset")),
             ],
             options={
                 "verbose_name": "value of a partition",
                 "verbose_name_plural": "values of partitions",
                 "db_table": "ccc_offset_key_pairs",
                 "base_manager_name": "objects",
+            },
+        ),
+        migrations.CreateModel(
+            name="DeadLetter",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False, verbose_name="id")),
+                (
+                    "partition_id",
+                    ccc_django.models.fields.DigestField(
+                        default=uuid.UUID("00000000-0000-0000-0000-000000000000"), verbose_name="partition id"
+                    ),
+                ),
+                ("partition_key", models.TextField(blank=True, default="", verbose_name="partition key")),
+                ("position", models.BigIntegerField(verbose_name="position")),
+                ("message_id", models.UUIDField(verbose_name="message id")),
+                ("message_type", models.CharField(max_length=255, verbose_name="type")),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("open", "open"),
+                            ("replaying", "replaying"),
+                            ("replayed", "replayed"),
+                            ("discarded", "discarded"),
+                        ],
+                        default="open",
+                        max_length=20,
+                        verbose_name="status",
+                    ),
+                ),
+                ("attempts", models.IntegerField(default=0, verbose_name="attempts")),
+                ("error", models.TextField(blank=True, default="", verbose_name="error")),
+                ("traceback", models.TextField(blank=True, default="", verbose_name="traceback")),
+                ("decided_by", models.TextField(blank=True, default="", verbose_name="decided by")),
+                ("reason", models.TextField(blank=True, default="", verbose_name="reason")),
+                ("decided_at", models.DateTimeField(blank=True, null=True, verbose_name="decided at")),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), verbose_name="created at"
+                    ),
+                ),
+                (
+                    "group",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="dead_letters",
+                        to="ccc_django.consumergroup",
+                        verbose_name="group",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "dead letter",
+                "verbose_name_plural": "dead letters",
+                "db_table": "ccc_dead_letters",
+                "ordering": ("position", "id"),
+                "base_manager_name": "objects",
+                "indexes": [models.Index(fields=["group", "status", "position"], name="ccc_dead_letters_status")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("group", "partition_id", "position"), name="ccc_dead_letters_message"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -112,6 +196,7 @@ class Migration(migrations.Migration):
                 ("claimed_by", models.TextField(blank=True, db_default="", default="", verbose_name="claimed by")),
                 ("claimed_at", models.DateTimeField(blank=True, null=True, verbose_name="claimed at")),
                 ("token", models.BigIntegerField(db_default=0, default=0, verbose_name="token")),
+                ("replays", models.IntegerField(db_default=0, default=0, verbose_name="replays")),
                 (
                     "group",
                     models.ForeignKey(

@@ -1,6 +1,7 @@
 """Models: the tables of the log, one a file."""
 
 from ccc_django.models.consumer_group import ConsumerGroup
+from ccc_django.models.dead_letter import DeadLetter
 from ccc_django.models.key_pair import KeyPair
 from ccc_django.models.message_key_pair import MessageKeyPair
 from ccc_django.models.offset import Offset
@@ -12,6 +13,7 @@ from ccc_django.models.stored_message import StoredMessage
 
 __all__ = [
     "ConsumerGroup",
+    "DeadLetter",
     "KeyPair",
     "MessageKeyPair",
     "Offset",

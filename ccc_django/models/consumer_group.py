@@ -1,5 +1,7 @@
 """Consumer groups table: consumers that share progress, known by name."""
 
+import secrets
+
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
@@ -7,19 +9,28 @@ from django.utils.translation import gettext_lazy as _
 from ccc_django.envelope import MAX_NAME
 from ccc_django.models.base import LogManager
 
+MOST_PARTITIONS = 100
+
 
 class GroupStatus(models.TextChoices):
-    """Whether a group's partitions can be claimed."""
+    """Whether a group's partitions can be claimed; failed is stopped with an error."""
 
     ACTIVE = "active", _("active")
     STOPPED = "stopped", _("stopped")
+    FAILED = "failed", _("failed")
+
+
+def first_epoch() -> int:
+    """Not the epoch of a group that had this name before."""
+    return 1 + secrets.randbelow(2**30)
 
 
 class ConsumerGroup(models.Model):
     """Who handles which messages, partitioned by what, and how far the log has been turned into open work.
 
-    ``start`` is the first position that is delivered. A new ``epoch`` fences every claim of an older one.
-    ``floor_position`` and ``floor_id`` are where claims begin to look, a hint that is never relied upon.
+    ``start`` is the first position that is delivered, ``begins_at`` the same after a seek. A new ``epoch`` fences every
+    claim of an older one. Up to ``catch_up_to`` only ``catch_up_types`` are new. ``marking_*`` is where a batch that
+    wakes many partitions goes on.
     """
 
     id = models.BigAutoField(_("id"), primary_key=True)
@@ -28,11 +39,19 @@ class ConsumerGroup(models.Model):
     status = models.CharField(_("status"), max_length=20, choices=GroupStatus, default=GroupStatus.ACTIVE)
     partition_by = models.JSONField(_("partition by"))
     handled_types = models.JSONField(_("handled types"))
-    epoch = models.IntegerField(_("epoch"), default=1)
+    retry = models.JSONField(_("retry"), default=dict, blank=True)
+    most_partitions = models.IntegerField(
+        _("most partitions"), default=MOST_PARTITIONS, help_text=_("That one message may belong to, by its lists.")
+    )
+    epoch = models.IntegerField(_("epoch"), default=first_epoch)
     start = models.BigIntegerField(_("start"), default=1)
+    begins_at = models.BigIntegerField(_("begins at"), default=1)
     watermark = models.BigIntegerField(_("watermark"), default=0)
-    floor_position = models.BigIntegerField(_("floor position"), default=0)
-    floor_id = models.BigIntegerField(_("floor id"), default=0)
+    catch_up_to = models.BigIntegerField(_("catch up to"), default=0)
+    catch_up_types = models.JSONField(_("catch-up types"), default=list, blank=True)
+    marking_upto = models.BigIntegerField(_("marking up to"), default=0)
+    marking_number = models.IntegerField(_("marking number"), default=0)
+    marking_after = models.BigIntegerField(_("marking after"), default=0)
     error_context = models.TextField(_("error context"), default="", blank=True)
     retry_at = models.DateTimeField(_("retry at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), db_default=Now())

@@ -4,21 +4,23 @@ A choice is met by a shape that can meet its parts. For conditions those are the
 least; for a filter all of them. PostgreSQL does it in one statement; on SQLite there is one for each shape and choice.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from datetime import UTC
 from heapq import merge
 from itertools import islice
 from typing import Any
+from uuid import UUID
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from ccc_django import db
 from ccc_django.messages import Message
 from ccc_django.models import scanning
+from ccc_django.models.lookups import needs
 from ccc_django.models.stored_message import StoredMessage, message_of
-from ccc_django.wanted import ANY_TYPE, EVERYTHING, Wanted
+from ccc_django.wanted import EVERYTHING, Wanted
 
 Head = tuple[int, str, bool]
-CHUNK = 500
 FEW, MANY = 64, 8_192  # entries that are counted to find the part with the fewest
 
 
@@ -58,17 +60,33 @@ def uncovered_conflicts(wanted: Wanted, *, after: int, seen: Iterable[int]) -> l
     return [position for position in scanning.positions(wanted, after, EVERYTHING) if position not in known]
 
 
+def positions(wanted: Wanted, bounds: dict[str, int]) -> list[int]:
+    """SQLite: where the messages are that belong to conditions, in the order of the log."""
+    found = [_of_shape(bounds, parts, shape, (), backwards=False) for shape, parts in needs(wanted)]
+    return list(islice(dict.fromkeys(merge(*found)), bounds["most"]))
+
+
+def rows_at(positions: list[int]) -> list[tuple[Any, ...]]:
+    """The rows of messages, in the order of the log."""
+    if db.is_sqlite():
+        return [_converted(row) for row in db.rows("messages_at", positions=to_json(positions).decode())]
+    return db.rows("messages_at", positions=positions)
+
+
+def _converted(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """SQLite keeps ids as text, and times without a zone."""
+    times = (each.replace(tzinfo=UTC) for each in row[9:11])
+    return (row[0], UUID(hex=row[1]), *row[2:7], UUID(hex=row[7]), UUID(hex=row[8]), *times)
+
+
 def _stored(positions: list[int]) -> list[Message]:
-    found: dict[int | None, Message] = {}
-    for start in range(0, len(positions), CHUNK):
-        rows = StoredMessage.objects.filter(position__in=positions[start : start + CHUNK])
-        found |= {message.position: message for message in rows.messages()}
+    found = {row[0]: message_of(row) for row in rows_at(positions)} if positions else {}
     return [found[position] for position in positions]
 
 
 def _positions(wanted: Wanted, parameters: dict[str, Any], *, seen: Iterable[int], backwards: bool) -> list[int]:
     """SQLite: matches of every shape, merged in order."""
-    found = [_of_shape(parameters, needs, shape, seen, backwards=backwards) for shape, needs in _needs(wanted)]
+    found = [_of_shape(parameters, parts, shape, seen, backwards=backwards) for shape, parts in needs(wanted)]
     found.append(_of_whole_types(parameters, seen, backwards=backwards))
     if wanted.building:
         known = {*seen}
@@ -77,41 +95,23 @@ def _positions(wanted: Wanted, parameters: dict[str, Any], *, seen: Iterable[int
     return list(islice(dict.fromkeys(merge(*found, reverse=backwards)), min(parameters["most"], EVERYTHING)))
 
 
-def _needs(wanted: Wanted) -> Iterator[tuple[int, list[str]]]:
-    """For each shape that can meet a choice: its parts, each as JSON of the values that meet it."""
-    if not wanted.rows:
-        return
-    types = {row.type for row in wanted.rows}
-    known = db.rows("known_shapes", types=to_json(sorted(types)).decode(), every=ANY_TYPE in types)
-    for shape, message_type, names in known:
-        carried = {*from_json(names)}
-        choices: dict[int, dict[int, list[str]]] = {}
-        for choice, type, part, name, pair, _, anywhere in wanted.rows:
-            if type in {message_type, ANY_TYPE} and (anywhere or name in carried):
-                choices.setdefault(choice, {}).setdefault(part, []).append(pair)
-        needed = {row.choice: row.needed for row in wanted.rows}
-        for choice, parts in choices.items():
-            if len(parts) >= needed[choice]:
-                yield shape, [to_json(pairs).decode() for pairs in parts.values()]
-
-
 def _of_shape(
-    parameters: dict[str, Any], needs: list[str], shape: int, seen: Iterable[int], *, backwards: bool
+    parameters: dict[str, Any], parts: list[str], shape: int, seen: Iterable[int], *, backwards: bool
 ) -> list[int]:
     """Driven by the attribute with the fewest entries, and confirmed by the others."""
     bounds = {"shape": shape, "after": parameters["after"], "upto": parameters["upto"]}
-    if len(needs) > 1:
-        needs = _ranked(needs, bounds)
-    others = f"[{','.join(needs[1:])}]"
+    if len(parts) > 1:
+        parts = _ranked(parts, bounds)
+    others = f"[{','.join(parts[1:])}]"
     name = "matching_positions_backwards" if backwards else "matching_positions"
     known, most = to_json(list(seen)).decode(), parameters["most"]
-    return [row[0] for row in db.rows(name, pairs=needs[0], others=others, seen=known, most=most, **bounds)]
+    return [row[0] for row in db.rows(name, pairs=parts[0], others=others, seen=known, most=most, **bounds)]
 
 
-def _ranked(needs: list[str], bounds: dict[str, Any]) -> list[str]:
+def _ranked(parts: list[str], bounds: dict[str, Any]) -> list[str]:
     """Parts by the number of their entries; where all have many, counted once more and further."""
     for limit in (FEW, MANY):
-        rows = db.rows("rank_by_entries", needs=f"[{','.join(needs)}]", limit=limit, **bounds)
+        rows = db.rows("rank_by_entries", needs=f"[{','.join(parts)}]", limit=limit, **bounds)
         if rows[0][1] < limit:
             break
     return [row[0] for row in rows]

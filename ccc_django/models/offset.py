@@ -1,21 +1,63 @@
 """Offsets table: one group's progress in one partition, and who is at it."""
 
+from datetime import timedelta
+from typing import TYPE_CHECKING, Self
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from ccc_django.db import is_sqlite
 from ccc_django.models.base import LogManager
 from ccc_django.models.consumer_group import ConsumerGroup
 from ccc_django.models.fields import DigestField, DigestsField
+from ccc_django.models.lookups import raw
 
+if TYPE_CHECKING:
+    from django.db.models.query import RawQuerySet
+
+STOPPED_FOR = timedelta(days=36_500)  # a partition that waits for somebody is blocked for longer than anybody will
 OPEN = models.Q(next_position__isnull=False)
 UNBLOCKED = models.Q(blocked_until__isnull=True)
 BLOCKED = models.Q(blocked_until__isnull=False)  # not the negation of the other, which SQLite would not recognise
 
 
+class OffsetQuerySet(models.QuerySet["Offset"]):
+    """Some partitions' progress."""
+
+    def ready(self, group: str) -> Self:
+        """What could be claimed now, the earliest first, by the same rule as a claim."""
+        return self.filter(pk__in=raw("ready_offsets", name=group)).order_by("next_position", "id")
+
+    def of_group(self, group: str) -> Self:
+        """Of one group."""
+        return self.filter(group__name=group)
+
+
+class OffsetManager(LogManager.from_queryset(OffsetQuerySet)):  # type: ignore[misc]
+    """Claims, by the statement that workers use."""
+
+    def claim(self, group: str, *, worker: str, lease: timedelta) -> "RawQuerySet[Offset]":
+        """Give one partition to a worker when this is read: it writes. The claim's fence is ``offset.token``."""
+        length = lease.total_seconds()
+        claimed = raw(
+            "claim_partition",
+            name=group,
+            worker=worker,
+            lease=f"{length:+.3f} seconds" if is_sqlite() else length,
+            floor_epoch=0,
+            floor_position=0,
+            floor_id=0,
+            look_for_late=True,
+        )
+        rows: RawQuerySet[Offset] = self.raw(claimed.sql, claimed.params)
+        return rows
+
+
 class Offset(models.Model):
     """Everything up to last_position is done; next_position, if any, is never above the first open message.
 
-    ``blocked_until`` is the end of a lease or of a pause after a failure. Offsets move back by seek and reset only.
+    ``blocked_until`` is the end of a lease or of a pause after a failure. Everything up to ``replay_until`` has been
+    acked once. ``replays`` dead letters wait to be delivered again. Offsets move back by seek and reset only.
     """
 
     id = models.BigAutoField(_("id"), primary_key=True)
@@ -40,8 +82,9 @@ class Offset(models.Model):
     claimed_by = models.TextField(_("claimed by"), default="", db_default="", blank=True)
     claimed_at = models.DateTimeField(_("claimed at"), null=True, blank=True)
     token = models.BigIntegerField(_("token"), default=0, db_default=0)
+    replays = models.IntegerField(_("replays"), default=0, db_default=0)
 
-    objects = LogManager["Offset"]()
+    objects = OffsetManager()
 
     class Meta:
         db_table = "ccc_offsets"

@@ -13,7 +13,7 @@ class OffsetKeyPair(models.Model):
     pk = models.CompositePrimaryKey("group_id", "key_pair", "offset_id")
     group_id = models.BigIntegerField(_("group"))
     key_pair = DigestField(_("key pair"))
-    offset_id = models.BigIntegerField(_("offset"), db_index=True)
+    offset_id = models.BigIntegerField(_("offset"))
 
     objects = LogManager["OffsetKeyPair"]()
 

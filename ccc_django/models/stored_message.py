@@ -1,6 +1,6 @@
 """Messages table: the log itself, one row a message, in the order of positions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC
 from typing import Any, Self
 from uuid import UUID
@@ -10,10 +10,24 @@ from django.db.models.functions import Cast, Now
 from django.utils.translation import gettext_lazy as _
 from pydantic_core import from_json
 
+from ccc_django.attributes import KeyPair
+from ccc_django.canonical import canonical_text, stored_form
+from ccc_django.compiling import compiled
 from ccc_django.envelope import MAX_NAME, Envelope
+from ccc_django.guards import Guard
 from ccc_django.messages import Message
 from ccc_django.models.base import LogManager
+from ccc_django.models.lookups import conflicting, of_partition
+from ccc_django.models.payload_index import PayloadIndex, Status
 from ccc_django.restoring import restore
+from ccc_django.wanted import EVERYTHING, Wanted
+
+
+def wanted_by(guard: Guard) -> Wanted:
+    """What a guard looks for, by the indexes that are complete."""
+    if guard.filter is None:
+        return Wanted.by(guard.conditions)
+    return compiled(guard.filter, [index.value for index in PayloadIndex.objects.filter(status=Status.READY)])
 
 
 class StoredMessageQuerySet(models.QuerySet["StoredMessage"]):
@@ -34,6 +48,26 @@ class StoredMessageQuerySet(models.QuerySet["StoredMessage"]):
     def correlated(self, correlation_id: UUID) -> Self:
         """Of one trace."""
         return self.filter(correlation_id=correlation_id)
+
+    def fetch(
+        self,
+        partition: Mapping[str, Any],
+        *,
+        types: Iterable[str],
+        after: int = 0,
+        upto: int = EVERYTHING,
+        limit: int | None = None,
+    ) -> Self:
+        """What belongs to a partition, by conditional AND: the next messages that a group with these types gets."""
+        pairs = {name: KeyPair(name, canonical_text(stored_form(value))).hex for name, value in partition.items()}
+        names, most = sorted(pairs), 2**31 - 1 if limit is None else limit
+        sought = (list(types), names, [pairs[name] for name in names])
+        found = self.filter(of_partition(sought, after=after, upto=upto, most=most)).order_by("position")
+        return found if limit is None else found[:limit]
+
+    def conflicts(self, guard: Guard) -> Self:
+        """What has happened since a guard's reader looked."""
+        return self.filter(conflicting(wanted_by(guard), after=guard.after, seen=guard.seen)).order_by("position")
 
     def messages(self) -> Iterator[Message]:
         """The messages themselves, a few at a time."""

@@ -3,6 +3,7 @@ WITH batch AS MATERIALIZED (
     SELECT position, message_type
     FROM ccc_messages
     WHERE position > (SELECT %(after)s::bigint) AND position <= (SELECT %(upto)s::bigint)
+      AND ((SELECT %(every)s::boolean) OR message_type = ANY ((SELECT %(types)s)::text[]))
     ORDER BY position
     LIMIT (SELECT %(most)s::int)
 )

@@ -1,8 +1,8 @@
 -- release_claim: give the partition back without progress, at once or after a pause.
 UPDATE ccc_offsets SET
     blocked_until = CASE WHEN (SELECT %(paused)s::boolean) THEN statement_timestamp() + (SELECT %(pause)s::float8) * interval '1 second' END,
-    attempts = attempts - (SELECT %(given_back)s::int),
+    attempts = (SELECT %(attempts)s::int),
     error = (SELECT %(error)s::text), claimed_by = '', claimed_at = NULL, token = 0
 WHERE id = (SELECT %(id)s::bigint) AND token = (SELECT %(token)s::bigint)
   AND (SELECT %(epoch)s::int) = (SELECT epoch FROM ccc_consumer_groups WHERE ccc_consumer_groups.id = group_id)
-RETURNING id
+RETURNING next_position

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from django.db import connection, connections, transaction
 
-from ccc_django import groups, store
+from ccc_django import Retry, groups, store
 from ccc_django.errors import ClaimLost
 from ccc_django.models import ConsumerGroup, Offset
 from tests.concurrency.processes import assert_overlapped, fork, together
@@ -28,7 +28,12 @@ HANDLED = [CourseCreated, CourseClosed, UserJoinedCourse]
 
 
 def registered() -> ConsumerGroup:
-    return groups.register("enrolment", partition_by=["course_name", "user_id"], handled_types=HANDLED)
+    return groups.register(
+        "enrolment",
+        partition_by=["course_name", "user_id"],
+        handled_types=HANDLED,
+        retry=Retry(max_attempts=None),  # kills use attempts up
+    )
 
 
 def append_for(seconds: float, number: int) -> int:
@@ -129,7 +134,7 @@ def claimed():
 
 
 def advance() -> None:
-    groups.advance(ConsumerGroup.objects.get())
+    groups.advance("enrolment")
 
 
 def in_thread(task, held: threading.Event | None = None, done: threading.Event | None = None) -> threading.Thread:

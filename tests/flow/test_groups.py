@@ -7,7 +7,7 @@ from typing import Annotated
 import pytest
 from django.utils import timezone
 
-from ccc_django import Condition, Event, Unindexed, groups, indexes, registry, store
+from ccc_django import Condition, Event, Retry, Unindexed, groups, indexes, registry, store
 from ccc_django.errors import AppendConflict, ClaimLost, PartitionChanged, UnknownGroup
 from ccc_django.models import ConsumerGroup, Offset, OffsetKeyPair
 from tests.domain import CourseClosed, CourseCreated, TermStarted, UserJoinedCourse, UserRegistered
@@ -367,6 +367,7 @@ def test_what_comes_while_a_partition_is_in_hand_is_in_the_next_batch(courses):
 
 
 def test_a_partition_that_fails_for_years_can_still_be_released(courses):
+    groups.register(courses, partition_by="course_name", handled_types=HANDLED, retry=Retry(max_attempts=None))
     store.append(CourseCreated(course_name="Algebra"))
     claim(courses, lease=timedelta(seconds=-1))
     Offset.objects.update(attempts=5_000)

@@ -126,6 +126,7 @@ def test_statements_that_somebody_deallocated_are_prepared_again():
 def test_every_statement_says_what_it_is_for():
     fragments = {"as_declared", "belongs", "bound", "conflict", "conflict_of_types"}
     fragments |= {"driver", "found_messages", "found_messages_backwards", "need", "need_of_conditions", "taken"}
+    fragments |= {"found", "message_columns", "need_of_partition"}
     fragments |= UNPREPARED
     for path in FOLDER.glob("**/*.sql"):
         if path.stem not in fragments:

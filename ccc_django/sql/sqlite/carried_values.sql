@@ -4,6 +4,7 @@ FROM (
     SELECT position, message_type
     FROM ccc_messages
     WHERE position > %(after)s AND position <= %(upto)s
+      AND (%(every)s OR message_type IN (SELECT value FROM json_each(%(types)s)))
     ORDER BY position
     LIMIT %(most)s
 ) AS batch

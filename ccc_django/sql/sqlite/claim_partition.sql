@@ -7,7 +7,7 @@ UPDATE ccc_offsets SET
     attempts = attempts + 1
 WHERE id = (
     WITH active AS MATERIALIZED (
-        SELECT id, floor_position FROM ccc_consumer_groups
+        SELECT id FROM ccc_consumer_groups
         WHERE name = %(name)s
           AND (status = 'active' OR retry_at <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'))
     )
@@ -17,25 +17,26 @@ WHERE id = (
             SELECT id, next_position
             FROM ccc_offsets AS known INDEXED BY ccc_offsets_ready
             WHERE group_id = (SELECT active.id FROM active) AND next_position IS NOT NULL AND blocked_until IS NULL
-              AND next_position >= (SELECT active.floor_position FROM active) * %(floored)s
             ORDER BY next_position, id
             LIMIT 1
         )
         UNION ALL
-        SELECT * FROM (
+        SELECT * FROM (  -- those that have waited longest
             SELECT id, next_position
             FROM ccc_offsets AS known INDEXED BY ccc_offsets_blocked
             WHERE group_id = (SELECT active.id FROM active) AND next_position IS NOT NULL
               AND blocked_until <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')
             ORDER BY blocked_until
-            LIMIT 1
+            LIMIT 20
         )
     )
     ORDER BY next_position, id
     LIMIT 1
 )
 RETURNING
-    id, token, partition_key, key_pairs, last_position, head_position, replay_until, attempts,
-    (SELECT epoch FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id),
-    (SELECT handled_types FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id),
-    (SELECT partition_by FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id)
+    id, token, partition_key, key_pairs, next_position, head_position, replay_until, attempts, replays,
+    0 AS is_late, group_id,
+    (SELECT epoch FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS epoch,
+    (SELECT handled_types FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS handled_types,
+    (SELECT partition_by FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS partition_by,
+    (SELECT retry FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS retry

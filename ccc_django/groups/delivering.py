@@ -1,0 +1,133 @@
+"""Fetch: the messages of a partition that was claimed, in a later statement than the claim, and the guard over them."""
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from pydantic_core import from_json
+
+from ccc_django.claims import Claim
+from ccc_django.errors import ClaimLost
+from ccc_django.groups.acking import end_replay, pass_to
+from ccc_django.groups.guarding import declared_values, guard_of
+from ccc_django.groups.releasing import give_up, release
+from ccc_django.models import DeadLetter, Offset, fetching, matching
+from ccc_django.models.dead_letter import LetterStatus
+from ccc_django.models.stored_message import message_of
+from ccc_django.retry import Retry
+
+
+class AttemptsUsedUp(Exception):
+    """Every attempt ended without a word: its worker was killed, or its lease was over."""
+
+
+class Claimed(NamedTuple):
+    """A partition that was claimed, as the statement returns it."""
+
+    id: int
+    token: int
+    key: str
+    pairs: Any
+    next_position: int
+    head_position: int
+    replay_until: int
+    attempts: int
+    replays: int
+    is_late: bool
+    group_id: int
+    epoch: int
+    handled_types: str
+    partition_by: str
+    retry: str
+
+
+class Group(NamedTuple):
+    """What a group's row says, read once for all claims under the same row."""
+
+    types: list[str]
+    names: list[str]
+    retry: Retry
+
+
+def delivered(claimed: Claimed, name: str, worker: str, limit: int) -> Claim | None:
+    """The claim with its messages; None if there is nothing to deliver, and then the partition has gone on behind.
+
+    After an attempt that ended without ack a batch is one message, so that the one that fails is known.
+    """
+    group = _group(claimed.handled_types, claimed.partition_by, claimed.retry)
+    claim = _claim(claimed, group, name, worker)
+    alone = claimed.attempts > 1 or group.retry.max_attempts == 1
+    try:
+        if claimed.replays:
+            return _replayed(claim, claimed, group)
+        return _fetched(claim, claimed, group, 1 if alone else limit)
+    except ClaimLost:
+        return None
+    except BaseException:
+        with suppress(Exception):  # what happened is more important; the lease will be over
+            release(claim)
+        raise
+
+
+@lru_cache(maxsize=1_000)
+def _group(handled_types: str, partition_by: str, retry: str) -> Group:
+    return Group(from_json(handled_types), from_json(partition_by), Retry.of_json(from_json(retry)))
+
+
+def _claim(claimed: Claimed, group: Group, name: str, worker: str) -> Claim:
+    pairs = claimed.pairs
+    stored = [UUID(hex=pair) for pair in from_json(pairs)] if isinstance(pairs, str) else pairs
+    return Claim(
+        group=name,
+        worker=worker,
+        offset_id=claimed.id,
+        token=claimed.token,
+        partition_key=claimed.key,
+        partition_value=from_json(claimed.key),
+        key_pair_ids=tuple(stored),
+        attempt=claimed.attempts,
+        epoch=claimed.epoch,
+        retry=group.retry,
+    )
+
+
+def _fetched(claim: Claim, claimed: Claimed, group: Group, limit: int) -> Claim | None:
+    pairs = [pair.hex for pair in claim.key_pair_ids]
+    bounds = {"after": claimed.next_position - 1, "upto": claimed.head_position, "most": limit + 1}
+    found = [message_of(row) for row in fetching.rows(group.types, group.names, pairs, **bounds)]
+    if not found:
+        pass_to(claim, max(claimed.head_position, claimed.next_position - 1))
+        return None
+    replayed = [message for message in found if (message.position or 0) <= claimed.replay_until]
+    messages = (replayed or found)[:limit]  # a mixed batch is split
+    behind = found[len(messages)].position if len(found) > len(messages) else None
+    claim = replace(claim, next_position=behind, messages=messages)
+    if group.retry.is_used_up(claim.attempt):
+        give_up(claim, messages[0], AttemptsUsedUp(f"{claim.attempt - 1} attempts ended without ack or release"))
+        return None
+    return _with_guard(claim, group, replaying=bool(replayed))
+
+
+def _replayed(claim: Claim, claimed: Claimed, group: Group) -> Claim | None:
+    """A dead letter that is delivered again, by itself."""
+    partition = Offset.objects.filter(pk=claim.offset_id).values("partition_id")
+    letters = DeadLetter.objects.filter(group_id=claimed.group_id, status=LetterStatus.REPLAYING)
+    letter = letters.filter(partition_id=partition).order_by("position").first()
+    claim = replace(claim, dead_letter=0 if letter is None else letter.pk)
+    rows = [] if letter is None else matching.rows_at([letter.position])
+    if not rows:
+        end_replay(claim, error=None)
+        return None
+    claim = replace(claim, messages=[message_of(row) for row in rows])
+    if group.retry.is_used_up(claim.attempt):
+        end_replay(claim, error=AttemptsUsedUp("it was delivered again, and nobody acked or released it"))
+        return None
+    return _with_guard(claim, group, replaying=False)
+
+
+def _with_guard(claim: Claim, group: Group, *, replaying: bool) -> Claim:
+    value = declared_values(claim.partition_value, group.types)
+    guard = guard_of(group.types, value, claim.messages)
+    return replace(claim, partition_value=value, guard=guard, replaying=replaying)

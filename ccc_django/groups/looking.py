@@ -1,0 +1,61 @@
+"""Looking: where this process begins to look for open work; hints that save work and that nothing relies upon.
+
+On PostgreSQL the entries of what is done stay in an index until VACUUM. A process that starts where it last found work
+does not walk over them. Once a second it looks from the beginning, or less often where that takes long.
+"""
+
+import time
+from dataclasses import dataclass
+
+from ccc_django.conf import conf
+
+FROM_THE_BEGINNING = 1.0  # seconds between looks without a floor
+SHARE = 20  # a look without a floor may take this part of the time
+ADVANCE = 0.05  # seconds until a group that has work is advanced again: what is new may concern what is in hand
+
+
+@dataclass(slots=True)
+class Look:
+    """What a process remembers of a group."""
+
+    epoch: int = 0
+    position: int = 0
+    id: int = 0
+    whole_at: float = 0.0
+    advance_at: float = 0.0
+    is_idle: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is time to look from the beginning."""
+        return time.monotonic() >= self.whole_at
+
+    @property
+    def is_advance_due(self) -> bool:
+        """Whether it is time to see what has been appended."""
+        return time.monotonic() >= self.advance_at
+
+    def advanced(self) -> None:
+        """The log has just been looked at."""
+        self.advance_at = time.monotonic() + ADVANCE
+
+    def looked(self, seconds: float) -> None:
+        """A look from the beginning took this long."""
+        self.whole_at = time.monotonic() + max(FROM_THE_BEGINNING, SHARE * seconds)
+
+    def raise_to(self, epoch: int, position: int, id: int) -> None:
+        """Work was found here, and none before."""
+        self.epoch, self.position, self.id = epoch, position, id
+
+    def lower_to(self, position: int | None, id: int = 0) -> None:
+        """There is work here, which this process has made or given back."""
+        if position is not None and (position, id) < (self.position, self.id):
+            self.position, self.id = position, id
+
+
+_looks: dict[tuple[str, str], Look] = {}
+
+
+def look_at(name: str) -> Look:
+    """What this process remembers of a group."""
+    return _looks.setdefault((conf.database, name), Look())

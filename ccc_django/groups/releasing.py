@@ -1,0 +1,56 @@
+"""Release: a claim ends without progress; it is tried again later, and after the last attempt a policy decides."""
+
+from django.db import transaction
+
+from ccc_django import db, dead_letters
+from ccc_django.claims import Claim
+from ccc_django.conf import conf
+from ccc_django.groups import lifecycle
+from ccc_django.groups.acking import end_replay, fence, freed, pass_to, seconds
+from ccc_django.messages import Message
+from ccc_django.models.offset import STOPPED_FOR
+from ccc_django.retry import STOP_GROUP, STOP_PARTITION
+
+
+def release(claim: Claim, *, error: BaseException | None = None) -> None:
+    """Give the partition back without progress; with an error it counts as a failed attempt, and there is a pause.
+
+    After the last attempt the group's policy decides: the message becomes a dead letter, or the partition or the group
+    stops.
+    """
+    if error is None:
+        _free(claim, attempts=claim.attempt - 1)
+    elif claim.dead_letter is not None:
+        end_replay(claim, error=error)
+    elif claim.retry.is_last(claim.attempt):
+        give_up(claim, claim.messages[0], error)
+    else:
+        _free(claim, attempts=claim.attempt, pause=claim.retry.pause(claim.attempt), error=error)
+
+
+def give_up(claim: Claim, message: Message, error: BaseException) -> None:
+    """No other attempt: what the group's policy says."""
+    if claim.retry.then == STOP_GROUP:
+        with transaction.atomic(using=conf.database):
+            group = lifecycle.locked(claim.group)
+            _free(claim, attempts=0, error=error)
+            lifecycle.fail(group, reason=f"{claim.partition_key}: {dead_letters.described(error)}")
+    elif claim.retry.then == STOP_PARTITION:
+        _free(claim, attempts=claim.attempt, pause=STOPPED_FOR.total_seconds(), error=error)
+    else:
+        position = message.position or 0
+        with transaction.atomic(using=conf.database):
+            pass_to(claim, position, known_next=claim.after(position))  # the fence: if it is lost, nothing happens
+            dead_letters.add(claim, message, error)
+
+
+def _free(claim: Claim, *, attempts: int, pause: float | None = None, error: BaseException | None = None) -> None:
+    rows = db.rows(
+        "release_claim",
+        **fence(claim),
+        paused=pause is not None,
+        pause=seconds(pause or 0),
+        attempts=attempts,
+        error="" if error is None else dead_letters.described(error),
+    )
+    freed(claim, rows)

@@ -1,0 +1,105 @@
+"""Seek and reset: partitions are put to another position, back or forth; running claims are fenced."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Greatest, Now
+from django.utils.timezone import is_naive
+
+from ccc_django.conf import conf
+from ccc_django.groups import lifecycle
+from ccc_django.models import ConsumerGroup, DeadLetter, Offset, OffsetKeyPair, StoredMessage
+from ccc_django.models.dead_letter import DeadLetterQuerySet, LetterStatus
+from ccc_django.partitions import Partition, partition_of
+from ccc_django.store.reading import head
+
+Place = int | str | datetime
+
+
+def seek(name: str, *, to: Place, partition: Mapping[str, Any] | None = None) -> int:
+    """Deliver from a position on, in every partition or in one; the first position that is delivered.
+
+    ``to`` is that position, "beginning", "end", or a time. Claims are fenced, failed attempts are forgotten, and what
+    was acked before is delivered as replayed.
+    """
+    first = position_of(to)
+    with transaction.atomic(using=conf.database):
+        group = lifecycle.locked(name)
+        if partition is None:
+            _seek_group(group, first)
+        else:
+            _seek_partition(group, partition_of(partition), first)
+    return first
+
+
+def reset(name: str, *, forget: bool = False) -> None:
+    """Put every partition back to the group's start, so that everything is delivered again; running claims are fenced.
+
+    Messages that were acked before are then delivered as replayed. With ``forget=True`` nothing is kept.
+    """
+    with transaction.atomic(using=conf.database):
+        group = lifecycle.locked(name)
+        if forget:
+            lifecycle.forget_progress(group)
+            group.watermark = 0
+        _seek_group(group, group.start)
+
+
+def position_of(place: Place) -> int:
+    """The first position at or after a place in the log."""
+    if isinstance(place, datetime):
+        if is_naive(place):
+            raise ValueError(f"to={place}: a time needs a time zone.")
+        later = StoredMessage.objects.filter(appended_at__gte=place).order_by("position")
+        return later.values_list("position", flat=True).first() or head() + 1
+    if place == "beginning":
+        return 1
+    if place == "end":
+        return head() + 1
+    if isinstance(place, bool) or not isinstance(place, int) or place < 1:
+        raise ValueError(f'to={place!r}: a position from 1 on, "beginning", "end", or a time with a time zone.')
+    return place
+
+
+def _seek_group(group: ConsumerGroup, first: int) -> None:
+    """Nothing is open any more; what lies behind the new place is marked anew when the group advances."""
+    group.offsets.update(last_position=first - 1, next_position=None, head_position=0, replays=0, **lifecycle.FREE)
+    needs_no_past = len(group.partition_by) <= 1  # others find partitions by messages from before the place
+    ConsumerGroup.objects.filter(pk=group.pk).update(
+        begins_at=first,
+        watermark=min(first - 1, head() if needs_no_past else group.watermark),
+        **lifecycle.AT_A_BATCH,
+        **lifecycle.CAUGHT_UP,
+        epoch=F("epoch") + 1,
+        updated_at=Now(),
+    )
+    _settle(DeadLetter.objects.filter(group=group), first)
+
+
+def _seek_partition(group: ConsumerGroup, partition: Partition, first: int) -> None:
+    """Bounds that are too wide do no harm: what does not belong to the partition is not fetched."""
+    if [pair.name for pair in partition.pairs] != group.partition_by:
+        raise ValueError(f"{group} has partitions by {', '.join(group.partition_by) or 'nothing'}: give their values.")
+    known = max(group.watermark, group.catch_up_to)
+    offset = Offset.objects.filter(group=group, partition_id=partition.uuid)
+    place = {"last_position": first - 1, "next_position": first if first <= known else None, "replays": 0}
+    if not offset.update(**place, head_position=Greatest("head_position", known), **lifecycle.FREE):
+        pairs = [pair.id for pair in partition.pairs]
+        made = Offset.objects.create(
+            group=group, partition_id=partition.uuid, partition_key=partition.key, key_pairs=pairs, **place
+        )
+        OffsetKeyPair.objects.bulk_create(
+            OffsetKeyPair(group_id=group.pk, key_pair=p, offset_id=made.pk) for p in pairs
+        )
+        offset.update(head_position=known)
+    _settle(DeadLetter.objects.filter(group=group, partition_id=partition.uuid), first)
+
+
+def _settle(letters: DeadLetterQuerySet, first: int) -> None:
+    """Dead letters behind the new place will be delivered with everything else; of the others none is on its way."""
+    waiting = letters.filter(status__in=[LetterStatus.OPEN, LetterStatus.REPLAYING])
+    waiting.filter(position__gte=first).update(status=LetterStatus.REPLAYED, reason="seek", decided_at=Now())
+    waiting.filter(status=LetterStatus.REPLAYING).update(status=LetterStatus.OPEN)
