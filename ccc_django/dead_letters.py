@@ -71,6 +71,13 @@ def put(where: dict[str, object], message: Message, *, error: str, trace: str = 
     )
 
 
+def first_waiting(claim: Claim) -> DeadLetter | None:
+    """The earliest dead letter of a partition that is to be delivered again."""
+    partition = Offset.objects.filter(pk=claim.offset_id).values("group_id", "partition_id").first()
+    waiting = DeadLetter.objects.filter(status=LetterStatus.REPLAYING)
+    return waiting.filter(**partition).order_by("position").first() if partition else None
+
+
 def end_replay(claim: Claim, error: BaseException | None) -> None:
     """What became of a dead letter that was delivered again."""
     letter = DeadLetter.objects.filter(pk=claim.dead_letter or 0, status=LetterStatus.REPLAYING)

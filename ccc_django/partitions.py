@@ -1,6 +1,8 @@
 """Partitions: the values of a group's attributes that messages share, known by a digest that anyone can compute."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -10,6 +12,8 @@ from pydantic_core import from_json, to_json
 
 from ccc_django.attributes import KeyPair
 from ccc_django.canonical import canonical_text, hex_digest, stored_form
+from ccc_django.messages import Message
+from ccc_django.restoring import UnknownMessage
 
 
 class Partition(NamedTuple):
@@ -53,6 +57,23 @@ def partitions_of(carried: Mapping[str, Iterable[KeyPair]], names: Iterable[str]
     if prod(map(len, values)) > most:
         raise TooManyPartitions
     return (Partition(pairs) for pairs in product(*values))
+
+
+def breadth(message: Message, names: Iterable[str]) -> int:
+    """How many partitions a message belongs to, by its lists."""
+    if isinstance(message, UnknownMessage):
+        return prod(len(message.payload[name]) for name in names if isinstance(message.payload.get(name), list))
+    if not _has_lists(type(message)):
+        return 1
+    counted = Counter(pair.name for pair in message.key_pairs)
+    return prod(counted[name] for name in names if name in counted)
+
+
+@cache
+def _has_lists(message_class: type[Message]) -> bool:
+    """Whether a message may carry several values under one name."""
+    fields = message_class.indexed_fields()
+    return len({field.name for field in fields}) < len(fields) or any(field.maximum for field in fields)
 
 
 def plain_value(canonical: str) -> Any:

@@ -8,14 +8,15 @@ from uuid import UUID
 
 from pydantic_core import from_json
 
+from ccc_django import dead_letters
 from ccc_django.claims import Claim
 from ccc_django.errors import ClaimLost
 from ccc_django.groups.acking import end_replay, pass_to
 from ccc_django.groups.guarding import declared_values, guard_of
 from ccc_django.groups.releasing import give_up, release
-from ccc_django.models import DeadLetter, Offset, fetching, matching
-from ccc_django.models.dead_letter import LetterStatus
+from ccc_django.models import fetching, matching
 from ccc_django.models.stored_message import message_of
+from ccc_django.partitions import breadth
 from ccc_django.retry import Retry
 
 
@@ -41,6 +42,7 @@ class Claimed(NamedTuple):
     handled_types: str
     partition_by: str
     retry: str
+    most_partitions: int
 
 
 class Group(NamedTuple):
@@ -61,7 +63,7 @@ def delivered(claimed: Claimed, name: str, worker: str, limit: int) -> Claim | N
     alone = claimed.attempts > 1 or group.retry.max_attempts == 1
     try:
         if claimed.replays:
-            return _replayed(claim, claimed, group)
+            return _replayed(claim, group)
         return _fetched(claim, claimed, group, 1 if alone else limit)
     except ClaimLost:
         return None
@@ -96,9 +98,10 @@ def _claim(claimed: Claimed, group: Group, name: str, worker: str) -> Claim:
 def _fetched(claim: Claim, claimed: Claimed, group: Group, limit: int) -> Claim | None:
     pairs = [pair.hex for pair in claim.key_pair_ids]
     bounds = {"after": claimed.next_position - 1, "upto": claimed.head_position, "most": limit + 1}
-    found = [message_of(row) for row in fetching.rows(group.types, group.names, pairs, **bounds)]
-    if not found:
-        pass_to(claim, max(claimed.head_position, claimed.next_position - 1))
+    stored = [message_of(row) for row in fetching.rows(group.types, group.names, pairs, **bounds)]
+    found = [message for message in stored if breadth(message, group.names) <= claimed.most_partitions]
+    if not found:  # nothing there any more, or nothing but what became a dead letter by itself
+        pass_to(claim, (stored[-1].position or 0) if stored else claimed.head_position)
         return None
     replayed = [message for message in found if (message.position or 0) <= claimed.replay_until]
     messages = (replayed or found)[:limit]  # a mixed batch is split
@@ -110,11 +113,9 @@ def _fetched(claim: Claim, claimed: Claimed, group: Group, limit: int) -> Claim 
     return _with_guard(claim, group, replaying=bool(replayed))
 
 
-def _replayed(claim: Claim, claimed: Claimed, group: Group) -> Claim | None:
+def _replayed(claim: Claim, group: Group) -> Claim | None:
     """A dead letter that is delivered again, by itself."""
-    partition = Offset.objects.filter(pk=claim.offset_id).values("partition_id")
-    letters = DeadLetter.objects.filter(group_id=claimed.group_id, status=LetterStatus.REPLAYING)
-    letter = letters.filter(partition_id=partition).order_by("position").first()
+    letter = dead_letters.first_waiting(claim)
     claim = replace(claim, dead_letter=0 if letter is None else letter.pk)
     rows = [] if letter is None else matching.rows_at([letter.position])
     if not rows:

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from ccc_django.db import is_sqlite
@@ -100,3 +101,8 @@ class Offset(models.Model):
 
     def __str__(self) -> str:
         return self.partition_key
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the partition waits for somebody, after its last attempt."""
+        return self.blocked_until is not None and self.blocked_until > timezone.now() + STOPPED_FOR / 2
