@@ -59,3 +59,8 @@ _looks: dict[tuple[str, str], Look] = {}
 def look_at(name: str) -> Look:
     """What this process remembers of a group."""
     return _looks.setdefault((conf.database, name), Look())
+
+
+def forget() -> None:
+    """Remember nothing."""
+    _looks.clear()
