@@ -82,7 +82,7 @@ def _locked(name: str) -> Advanced | None:
     rows = db.rows("lock_group", name=name)
     if not rows:
         return None
-    id, watermark, begins_at, names, types, most, catch_up_to, catch_up_types, *place = rows[0]
+    id, watermark, begins_at, names, types, most, catch_up_to, catch_up_types, *place, _ = rows[0]
     listed = (from_json(names), from_json(types), most, catch_up_to, from_json(catch_up_types))
     return Advanced(id, watermark, begins_at, *listed, *place)
 

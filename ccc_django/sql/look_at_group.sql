@@ -3,13 +3,21 @@
 SELECT
     known.status = 'active' OR coalesce(known.retry_at <= statement_timestamp(), false),
     (SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM ccc_messages_position_seq) > known.watermark,
-    EXISTS (
-        SELECT FROM ccc_offsets AS ready
-        WHERE ready.group_id = known.id AND ready.next_position IS NOT NULL AND ready.blocked_until IS NULL
-    ) OR EXISTS (
-        SELECT FROM ccc_offsets AS late
-        WHERE late.group_id = known.id AND late.next_position IS NOT NULL
-          AND late.blocked_until <= statement_timestamp()
+    coalesce(  -- in the order of an index: for EXISTS the planner may read the whole table, and keep doing so
+        (
+            SELECT true FROM ccc_offsets AS ready
+            WHERE ready.group_id = known.id AND ready.next_position IS NOT NULL AND ready.blocked_until IS NULL
+            ORDER BY ready.next_position, ready.id
+            LIMIT 1
+        ),
+        (
+            SELECT true FROM ccc_offsets AS late
+            WHERE late.group_id = known.id AND late.next_position IS NOT NULL
+              AND late.blocked_until <= statement_timestamp()
+            ORDER BY late.blocked_until
+            LIMIT 1
+        ),
+        false
     )
 FROM ccc_consumer_groups AS known
 WHERE known.name = (SELECT %(name)s::text)
