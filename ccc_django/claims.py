@@ -36,9 +36,10 @@ class Claim:
     @property
     def position(self) -> int:
         """The last position of the batch: what an ack of all of it acks."""
-        return max((message.position or 0 for message in self.messages), default=0)
+        return (self.messages[-1].position or 0) if self.messages else 0
 
     def after(self, position: int) -> int | None:
         """The position of the first message behind this one, as far as the batch knows."""
-        behind = [message.position for message in self.messages if (message.position or 0) > position]
-        return behind[0] if behind else self.next_position
+        if position >= self.position:
+            return self.next_position
+        return next(message.position for message in self.messages if (message.position or 0) > position)

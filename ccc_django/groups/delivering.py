@@ -98,14 +98,14 @@ def _claim(claimed: Claimed, group: Group, name: str, worker: str) -> Claim:
 def _fetched(claim: Claim, claimed: Claimed, group: Group, limit: int) -> Claim | None:
     pairs = [pair.hex for pair in claim.key_pair_ids]
     bounds = {"after": claimed.next_position - 1, "upto": claimed.head_position, "most": limit + 1}
-    stored = [message_of(row) for row in fetching.rows(group.types, group.names, pairs, **bounds)]
-    found = [message for message in stored if breadth(message, group.names) <= claimed.most_partitions]
-    if not found:  # nothing there any more, or nothing but what became a dead letter by itself
-        pass_to(claim, (stored[-1].position or 0) if stored else claimed.head_position)
+    rows = fetching.rows(group.types, group.names, pairs, **bounds)
+    replayed = [row for row in rows if row[0] <= claimed.replay_until]
+    batch = (replayed or rows)[:limit]  # a mixed batch is split
+    messages = [each for each in map(message_of, batch) if breadth(each, group.names) <= claimed.most_partitions]
+    if not messages:  # nothing is there any more, or nothing but what became a dead letter by itself
+        pass_to(claim, batch[-1][0] if batch else claimed.head_position)
         return None
-    replayed = [message for message in found if (message.position or 0) <= claimed.replay_until]
-    messages = (replayed or found)[:limit]  # a mixed batch is split
-    behind = found[len(messages)].position if len(found) > len(messages) else None
+    behind = rows[len(batch)][0] if len(rows) > len(batch) else None
     claim = replace(claim, next_position=behind, messages=messages)
     if group.retry.is_used_up(claim.attempt):
         give_up(claim, messages[0], AttemptsUsedUp(f"{claim.attempt - 1} attempts ended without ack or release"))

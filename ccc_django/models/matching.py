@@ -5,13 +5,12 @@ least; for a filter all of them. PostgreSQL does it in one statement; on SQLite 
 """
 
 from collections.abc import Iterable
-from datetime import UTC
 from heapq import merge
 from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from ccc_django import db
 from ccc_django.messages import Message
@@ -21,7 +20,7 @@ from ccc_django.models.stored_message import StoredMessage, message_of
 from ccc_django.wanted import EVERYTHING, Wanted
 
 Head = tuple[int, str, bool]
-FEW, MANY = 64, 8_192  # entries that are counted to find the part with the fewest
+FEW, MANY = 64, 1_024  # entries that are counted to find the part with the fewest
 
 
 def messages_and_head(
@@ -74,9 +73,8 @@ def rows_at(positions: list[int]) -> list[tuple[Any, ...]]:
 
 
 def _converted(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """SQLite keeps ids as text, and times without a zone."""
-    times = (each.replace(tzinfo=UTC) for each in row[9:11])
-    return (row[0], UUID(hex=row[1]), *row[2:7], UUID(hex=row[7]), UUID(hex=row[8]), *times)
+    """SQLite keeps ids as text."""
+    return (row[0], UUID(hex=row[1]), *row[2:7], UUID(hex=row[7]), UUID(hex=row[8]), *row[9:])
 
 
 def _stored(positions: list[int]) -> list[Message]:
@@ -102,10 +100,14 @@ def _of_shape(
     bounds = {"shape": shape, "after": parameters["after"], "upto": parameters["upto"]}
     if len(parts) > 1:
         parts = _ranked(parts, bounds)
-    others = f"[{','.join(parts[1:])}]"
-    name = "matching_positions_backwards" if backwards else "matching_positions"
-    known, most = to_json(list(seen)).decode(), parameters["most"]
-    return [row[0] for row in db.rows(name, pairs=parts[0], others=others, seen=known, most=most, **bounds)]
+    others, known, most = f"[{','.join(parts[1:])}]", to_json(list(seen)).decode(), parameters["most"]
+    rest = {"others": others, "seen": known, "most": most, **bounds}
+    values = from_json(parts[0])
+    if len(values) == 1 and not backwards:  # in the order of the index: what lies behind the limit is not read
+        rows = db.rows("positions_of_pair", pair=values[0], **rest)
+    else:
+        rows = db.rows("matching_positions_backwards" if backwards else "matching_positions", pairs=parts[0], **rest)
+    return [row[0] for row in rows]
 
 
 def _ranked(parts: list[str], bounds: dict[str, Any]) -> list[str]:

@@ -1,7 +1,7 @@
 """Messages table: the log itself, one row a message, in the order of positions."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any, Self
 from uuid import UUID
 
@@ -101,14 +101,19 @@ def message_of(row: tuple[Any, ...]) -> Message:
         type=row[2],
         version=row[3],
         topic=row[4],
-        created_at=row[9].astimezone(UTC),
+        created_at=_utc(row[9]),
         metadata=from_json(row[6]),
         correlation_id=row[7],
         causation_id=row[8],
         position=row[0],
-        appended_at=row[10].astimezone(UTC),
+        appended_at=_utc(row[10]),
     )
     return restore(envelope, row[5])
+
+
+def _utc(time: datetime | str) -> datetime:
+    """A time from the ORM, or as text, which takes a tenth of the time to load."""
+    return (datetime.fromisoformat(time) if isinstance(time, str) else time).astimezone(UTC)
 
 
 class StoredMessage(models.Model):
