@@ -145,7 +145,7 @@ def in_thread(task, held: threading.Event | None = None, done: threading.Event |
     return thread
 
 
-def step(first, second, *, waits: bool) -> threading.Thread:
+def step(first, second, *, waits: bool) -> None:
     """One task in a transaction that stays open, and another that waits for it, or comes after it."""
     held, done = threading.Event(), threading.Event()
     one = in_thread(first, held, done)
@@ -154,8 +154,12 @@ def step(first, second, *, waits: bool) -> threading.Thread:
         held.set()
         one.join(10)
     other = in_thread(second)
-    time.sleep(0.2)
-    assert other.is_alive() == waits
+    if waits:
+        time.sleep(0.3)
+        assert other.is_alive(), "it waits for the first"
+    else:
+        other.join(10)
+        assert not other.is_alive()
     held.set()
     one.join(10)
     other.join(10)
