@@ -237,3 +237,20 @@ def test_whoever_moves_or_stops_a_group_wins_over_a_running_claim(claimed, first
         delivered += [message.position for message in again.messages]
         again = groups.claim_next("enrolment", worker="w-2", ack=again)
     assert delivered == expected
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("verb", ["stop", "fail", "new type"])
+def test_a_claim_that_nobody_can_see_yet_is_fenced_too(verb):
+    registered()
+    store.append(UserJoinedCourse(course_name="c0", user_id="u0"))
+    advance()
+    claims, held, done = [], threading.Event(), threading.Event()
+    claiming = in_thread(lambda: claims.append(groups.claim_next("enrolment", worker="w-1")), held, done)
+    assert done.wait(10)
+    with transaction.atomic():
+        VERBS[verb](None)
+    held.set()
+    claiming.join(10)
+    with pytest.raises(ClaimLost):
+        groups.ack(claims[0])
