@@ -1,6 +1,6 @@
 # ccc_django: make alone explains the commands.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes proof clean demo-environment environment
+.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes bench-groups proof clean demo-environment environment
 
 PYTHON ?=
 export PYTHON
@@ -41,6 +41,9 @@ bench: environment  ## measure side by side, and write the tables of docs/benchm
 
 bench-indexes: environment  ## filters and payload indexes alone
 	@$(bin)/python -m benchmarks indexes
+
+bench-groups: environment  ## consumer groups alone
+	@$(bin)/python -m benchmarks groups
 
 bench-append: environment  ## append and read alone
 	@$(bin)/python -m benchmarks append append_sqlite reads

@@ -1,12 +1,11 @@
 """Dead letters: messages that a group gave up on are kept with the reason, delivered again, or discarded."""
 
 import traceback
+from collections import Counter
 from collections.abc import Iterable
-from functools import reduce
-from operator import or_
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef
 from django.db.models.functions import Coalesce, Now
 
 from ccc_django.claims import Claim
@@ -30,9 +29,9 @@ def replay(letters: Letters, *, by: str = "", reason: str = "") -> int:
         opened = _in_hand(letters, LetterStatus.OPEN, LetterStatus.DISCARDED)
         if without := [letter for letter in opened if letter.partition_id == NO_PARTITION]:
             raise NoPartition(without[0])
-        for letter in opened:
-            Offset.objects.filter(group_id=letter.group_id, partition_id=letter.partition_id).update(
-                replays=F("replays") + 1, next_position=Coalesce("next_position", F("last_position") + 1)
+        for (group, partition), count in Counter((letter.group_id, letter.partition_id) for letter in opened).items():
+            Offset.objects.filter(group_id=group, partition_id=partition).update(
+                replays=F("replays") + count, next_position=Coalesce("next_position", F("last_position") + 1)
             )
         _decide(opened, LetterStatus.REPLAYING, by, reason)
     return len(opened)
@@ -107,9 +106,8 @@ def _in_hand(letters: Letters, *statuses: LetterStatus) -> list[DeadLetter]:
     """Those letters that have such a status now; their offsets are locked before them, as everybody does it."""
     wanted = [letters.pk] if isinstance(letters, DeadLetter) else [letter.pk for letter in letters]
     named = DeadLetter.objects.filter(pk__in=wanted)
-    partitions = named.values_list("group_id", "partition_id")
-    of_partitions = reduce(or_, (Q(group_id=group, partition_id=id) for group, id in partitions.distinct()), Q(pk=None))
-    list(Offset.objects.select_for_update().filter(of_partitions).order_by("id").values_list("id"))
+    theirs = named.filter(group_id=OuterRef("group_id"), partition_id=OuterRef("partition_id"))
+    list(Offset.objects.select_for_update().filter(Exists(theirs)).order_by("id").values_list("id"))
     return list(named.select_for_update().filter(status__in=statuses).order_by("id"))
 
 

@@ -8,9 +8,7 @@ from ccc_django.models import matching
 from ccc_django.models.lookups import belonging
 
 
-def rows(
-    types: list[str], names: list[str], pairs: list[str], *, after: int, upto: int, most: int
-) -> list[db.Row]:
+def rows(types: list[str], names: list[str], pairs: list[str], *, after: int, upto: int, most: int) -> list[db.Row]:
     """By conditional AND over the handled types; without attributes, all messages of those types."""
     bounds = {"after": after, "upto": upto, "most": most}
     if db.is_sqlite():
