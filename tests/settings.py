@@ -6,7 +6,35 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 SECRET_KEY = "tests only"
 USE_TZ = True
 TIME_ZONE = "Europe/Lisbon"  # not UTC, so that a forgotten conversion shows
-INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.auth", "ccc_django"]
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.contenttypes",
+    "django.contrib.auth",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "ccc_django",
+]
+MIDDLEWARE = [
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+ROOT_URLCONF = "tests.urls"
+STATIC_URL = "static/"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 FOLDER = os.environ.get("CCC_TEST_FOLDER")  # a file, so that several processes can use the database

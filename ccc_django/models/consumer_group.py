@@ -4,6 +4,7 @@ import secrets
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from ccc_django.envelope import MAX_NAME
@@ -68,3 +69,9 @@ class ConsumerGroup(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def status_now(self) -> GroupStatus:
+        """The status as claims see it: a stop whose time is over is none."""
+        is_due = self.retry_at is not None and self.retry_at <= timezone.now()
+        return GroupStatus.ACTIVE if is_due else GroupStatus(self.status)

@@ -1,3 +1,6 @@
-"""No pages yet."""
+"""The portal's pages: the admin, for now."""
 
-urlpatterns: list[object] = []
+from django.contrib import admin
+from django.urls import path
+
+urlpatterns = [path("admin/", admin.site.urls)]

@@ -48,3 +48,17 @@ def test_the_main_job_works_without_rich(manage):
 def test_the_project_passes_its_own_checks(manage):
     assert "no issues" in manage("check").stdout
     assert "No changes" in manage("makemigrations", "--check", "--dry-run").stdout
+
+
+def test_the_admin_shows_the_groups(manage):
+    code = """
+from django.contrib.auth.models import User
+from django.test import Client
+from ccc_django import groups
+groups.register("seats", partition_by="course_name", handled_types=["user.joined_course"])
+client = Client(headers={"host": "localhost"})
+client.force_login(User.objects.create_superuser("ann"))
+print("seats" in client.get("/admin/ccc_django/consumergroup/").content.decode())
+"""
+    done = manage("shell", "-c", code)
+    assert done.stdout.endswith("True\n"), done.stderr

@@ -40,9 +40,12 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == {"ccc_django"}
-    assert {"ccc_django/py.typed", "ccc_django/migrations/0001_messages.py", "ccc_django/sql/sqlite/head.sql"} <= set(
-        names
-    )
+    assert {
+        "ccc_django/py.typed",
+        "ccc_django/migrations/0001_messages.py",
+        "ccc_django/sql/sqlite/head.sql",
+        "ccc_django/templates/admin/ccc_django/confirm.html",
+    } <= set(names)
 
 
 def test_a_new_project_needs_only_installed_apps_and_migrate(wheel, tmp_path):
