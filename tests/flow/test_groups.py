@@ -5,11 +5,12 @@ from datetime import timedelta
 from typing import Annotated
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from ccc_django import Condition, Event, Retry, Unindexed, groups, indexes, registry, store
 from ccc_django.errors import AppendConflict, ClaimLost, PartitionChanged, UnknownGroup
-from ccc_django.models import ConsumerGroup, Offset, OffsetKeyPair
+from ccc_django.models import ConsumerGroup, Offset, OffsetKeyPair, StoredMessage
 from tests.domain import CourseClosed, CourseCreated, TermStarted, UserJoinedCourse, UserRegistered
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -216,24 +217,49 @@ def test_a_guard_finds_conflicts_and_nothing_else(enrolment):
 # two attributes: conditional AND
 
 
+WALK_THROUGH = [  # whether each belongs to {course_name: Algebra, user_id: joe}
+    (CourseCreated(course_name="Algebra"), True),
+    (joined("Algebra", "joe"), True),
+    (joined("Algebra", "jake"), False),
+    (CourseClosed(course_name="Algebra"), True),
+    (UserRegistered(user_id="joe", name="Joe"), True),
+    (joined("History", "joe"), False),
+]
+
+
 def test_the_walk_through(enrolment):
-    """Row by row: what carries one attribute must match it, what carries both must match both."""
-    created, algebra, jake, closed, registered, history = store.append(
-        [
-            CourseCreated(course_name="Algebra"),
-            joined("Algebra", "joe"),
-            joined("Algebra", "jake"),
-            CourseClosed(course_name="Algebra"),
-            UserRegistered(user_id="joe", name="Joe"),
-            joined("History", "joe"),
-        ]
-    )
+    """What carries one attribute must match it, what carries both must match both."""
+    created, algebra, jake, closed, registered, history = store.append([message for message, _ in WALK_THROUGH])
     found = {(value["course_name"], value["user_id"]): messages for value, messages in handle_all(enrolment)}
     assert found == {
         ("Algebra", "joe"): [created, algebra, closed, registered],
         ("Algebra", "jake"): [created, jake, closed],
         ("History", "joe"): [registered, history],
     }
+
+
+@pytest.mark.parametrize(("message", "is_in"), WALK_THROUGH, ids=str)
+def test_fetch_mark_and_guard_agree_on_every_row_of_the_walk_through(enrolment, message, is_in):
+    store.append(joined("Algebra", "joe"))
+    handled = claim(enrolment)
+    groups.ack(handled)
+    [stored] = store.append(message)
+    while groups.advance(enrolment):
+        pass
+    offset = Offset.objects.get(pk=handled.offset_id)
+    assert (offset.next_position == stored.position) == is_in, "mark"
+    fetched = StoredMessage.objects.fetch(
+        handled.partition_value, types=[each.type for each in HANDLED], after=handled.position
+    )
+    assert list(fetched.messages()) == ([stored] if is_in else []), "fetch"
+    assert StoredMessage.objects.conflicts(handled.guard).exists() == is_in, "guard"
+    delivered = [messages for value, messages in handle_all(enrolment) if value == handled.partition_value]
+    assert delivered == ([[stored]] if is_in else [])
+    if is_in:
+        with pytest.raises(AppendConflict):
+            store.append(TermStarted(), guard=handled.guard)
+    else:
+        store.append(TermStarted(), guard=handled.guard)
 
 
 def test_a_message_with_some_attributes_makes_no_partition_and_wakes_those_that_share_its_values(enrolment):
@@ -288,6 +314,28 @@ def test_an_expired_claim_can_be_taken_over_and_its_old_holder_changes_nothing(c
     with pytest.raises(ClaimLost):
         groups.ack(new)
     assert claim(courses) is None
+
+
+@pytest.mark.parametrize("verb", [groups.ack, groups.release, groups.renew])
+def test_whoever_lost_a_claim_undoes_what_it_wrote_with_it(courses, verb):
+    store.append(CourseCreated(course_name="Algebra"))
+    old = claim(courses, "w-1", lease=timedelta(seconds=-1))
+    new = claim(courses, "w-2")
+    before = store.head()
+    with pytest.raises(ClaimLost), transaction.atomic():
+        store.append(TermStarted())
+        verb(old)
+    assert store.read(after=before).messages == []
+    groups.ack(new)
+
+
+def test_leases_are_measured_by_the_clock_and_not_by_the_transaction(courses):
+    store.append(CourseCreated(course_name="Algebra"))
+    with transaction.atomic():
+        claim(courses, lease=timedelta(seconds=0.2))
+        assert claim(courses) is None
+        time.sleep(0.25)
+        assert claim(courses).attempt == 2, "its time is over, though the transaction is the same"
 
 
 def test_a_new_handled_type_is_delivered_from_the_last_position_on():

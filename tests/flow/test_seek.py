@@ -108,6 +108,18 @@ def test_back_and_forth_loses_nothing(group):
     assert handled() == positions(stored[1:], replaying=True) + positions(more)
 
 
+def test_what_concerns_a_partition_and_came_before_it_is_delivered_if_it_is_after_the_start():
+    groups.register("g", partition_by=["course_name", "user_id"], handled_types=HANDLED)
+    store.append(CourseCreated(course_name="Algebra"))
+    groups.seek("g", to="end")
+    assert claim() is None
+    closed = store.append(CourseClosed(course_name="Algebra"))
+    assert claim() is None
+    assert handled() == []
+    assert joined(1)
+    assert [position for position, _ in handled()] == [closed[0].position, store.head()]
+
+
 def test_a_reset_goes_back_to_the_start_also_after_a_seek(group):
     stored = joined(2)
     groups.seek(group, to="end")
