@@ -8,10 +8,10 @@ from uuid import UUID
 
 from pydantic_core import from_json
 
-from ccc_django import dead_letters
+from ccc_django import db, dead_letters
 from ccc_django.claims import Claim
 from ccc_django.errors import ClaimLost
-from ccc_django.groups.acking import end_replay, pass_to
+from ccc_django.groups.acking import end_replay, fence, freed, pass_to
 from ccc_django.groups.guarding import declared_values, guard_of
 from ccc_django.groups.releasing import give_up, release
 from ccc_django.models import fetching, matching
@@ -31,6 +31,7 @@ class Claimed(NamedTuple):
     token: int
     key: str
     pairs: Any
+    last_position: int
     next_position: int
     head_position: int
     replay_until: int
@@ -96,14 +97,18 @@ def _claim(claimed: Claimed, group: Group, name: str, worker: str) -> Claim:
 
 
 def _fetched(claim: Claim, claimed: Claimed, group: Group, limit: int) -> Claim | None:
+    """From the partition's last position on, not from its next: what lies between may not be marked yet."""
     pairs = [pair.hex for pair in claim.key_pair_ids]
-    bounds = {"after": claimed.next_position - 1, "upto": claimed.head_position, "most": limit + 1}
+    bounds = {"after": claimed.last_position, "upto": claimed.head_position, "most": limit + 1}
     rows = fetching.rows(group.types, group.names, pairs, **bounds)
+    if not rows:
+        freed(claim, db.rows("pass_claim", **fence(claim), position=claimed.head_position))
+        return None
     replayed = [row for row in rows if row[0] <= claimed.replay_until]
     batch = (replayed or rows)[:limit]  # a mixed batch is split
     messages = [each for each in map(message_of, batch) if breadth(each, group.names) <= claimed.most_partitions]
-    if not messages:  # nothing is there any more, or nothing but what became a dead letter by itself
-        pass_to(claim, batch[-1][0] if batch else claimed.head_position)
+    if not messages:  # nothing but what became a dead letter by itself
+        pass_to(claim, batch[-1][0])
         return None
     behind = rows[len(batch)][0] if len(rows) > len(batch) else None
     claim = replace(claim, next_position=behind, messages=messages)

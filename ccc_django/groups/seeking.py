@@ -83,7 +83,7 @@ def _seek_partition(group: ConsumerGroup, partition: Partition, first: int) -> N
     """Bounds that are too wide do no harm: what does not belong to the partition is not fetched."""
     if [pair.name for pair in partition.pairs] != group.partition_by:
         raise ValueError(f"{group} has partitions by {', '.join(group.partition_by) or 'nothing'}: give their values.")
-    known = max(group.watermark, group.catch_up_to)
+    known = max(group.watermark, group.catch_up_to, group.marking_upto)
     offset = Offset.objects.filter(group=group, partition_id=partition.uuid)
     place = {"last_position": first - 1, "next_position": first if first <= known else None, "replays": 0}
     if not offset.update(**place, head_position=Greatest("head_position", known), **lifecycle.FREE):

@@ -50,6 +50,6 @@ UPDATE ccc_offsets AS claimed SET
 FROM best, active
 WHERE claimed.id = best.id
 RETURNING
-    claimed.id, claimed.token, claimed.partition_key, claimed.key_pairs, claimed.next_position, claimed.head_position,
-    claimed.replay_until, claimed.attempts, claimed.replays, best.is_late, active.id AS group_id, active.epoch,
-    active.handled_types::text, active.partition_by::text, active.retry::text, active.most_partitions
+    claimed.id, claimed.token, claimed.partition_key, claimed.key_pairs, claimed.last_position, claimed.next_position,
+    claimed.head_position, claimed.replay_until, claimed.attempts, claimed.replays, best.is_late,
+    active.id AS group_id, active.epoch, active.handled_types::text, active.partition_by::text, active.retry::text, active.most_partitions

@@ -12,12 +12,18 @@ WITH seen AS (
         (SELECT %(highs)s::bigint[])
     ) AS new(id, key, pairs, low, high)
     ON CONFLICT (group_id, partition_id) DO UPDATE SET
-        next_position = least(known.next_position, greatest(excluded.next_position, known.last_position + 1)),
+        next_position = least(known.next_position, CASE  -- one that was put before the group's place begins at its own
+            WHEN excluded.last_position > known.last_position THEN known.last_position + 1
+            ELSE greatest(excluded.next_position, known.last_position + 1)
+        END),
         head_position = greatest(known.head_position, excluded.head_position)
     WHERE excluded.head_position > known.last_position
       AND (  -- what changes nothing is not written again
           known.next_position IS NULL OR known.head_position < excluded.head_position
-          OR known.next_position > greatest(excluded.next_position, known.last_position + 1)
+          OR known.next_position > CASE
+              WHEN excluded.last_position > known.last_position THEN known.last_position + 1
+              ELSE greatest(excluded.next_position, known.last_position + 1)
+          END
       )
     RETURNING id, key_pairs, xmax = 0 AS is_new
 ), named AS (

@@ -6,6 +6,7 @@ import pytest
 from django.db import connections
 
 from ccc_django import Event, Indexed, groups, registry, store
+from ccc_django.groups.looking import look_at
 from ccc_django.models import ConsumerGroup, Offset
 from tests.domain import CourseClosed, CourseCreated, TermStarted, UserJoinedCourse, UserRegistered
 
@@ -50,6 +51,21 @@ def test_what_wakes_many_partitions_goes_on_page_by_page(monkeypatch):
         f"u{n}" for n in range(10)
     ]
     assert len([value for value, messages in handled if messages == [other]]) == 2
+
+
+def test_a_partition_that_is_claimed_between_two_pages_gets_its_messages_in_order(monkeypatch):
+    wake(monkeypatch, 2)
+    groups.register("g", partition_by=NAMES, handled_types=HANDLED)
+    store.append([joined("Algebra", f"u{n}") for n in range(5)])
+    handle_all("g")
+    closed, last = store.append([CourseClosed(course_name="Algebra"), joined("Algebra", "u4")])
+    assert groups.advance("g")
+    woken = Offset.objects.exclude(next_position=None).values_list("next_position", flat=True)
+    assert sorted(woken) == [closed.position, closed.position, last.position], "the last one by its own message alone"
+    Offset.objects.filter(next_position=closed.position).update(claimed_by="w", token=1, blocked_until="2099-01-01T00Z")
+    look = look_at("g")
+    look.is_idle, look.advance_at = False, float("inf")  # no other page meanwhile
+    assert groups.claim_next("g", worker="w").messages == [closed, last]
 
 
 def test_pages_go_on_while_partitions_are_acked_and_new_ones_come(monkeypatch):

@@ -163,6 +163,37 @@ def test_a_partition_that_is_not_known_yet_can_be_put_somewhere(courses):
     assert handled() == positions(before + after, replaying=True), "at or below what was acked"
 
 
+def test_a_partition_that_was_put_before_the_place_of_its_group_begins_at_its_own(courses):
+    stored = joined(3)
+    groups.seek(courses, to="end")
+    groups.seek(courses, to="beginning", partition={"course_name": "Algebra"})
+    later = joined(1)
+    assert handled() == positions(stored + later)
+
+
+def test_what_is_looked_for_in_vain_is_no_progress(courses):
+    groups.register(courses, partition_by="course_name", handled_types=[CourseCreated], replace=True)
+    [closed] = store.append(CourseClosed(course_name="Algebra"))
+    assert handled() == []
+    groups.seek(courses, to="beginning", partition={"course_name": "Algebra"})
+    assert handled() == []
+    groups.register(courses, partition_by="course_name", handled_types=[CourseClosed])
+    assert handled() == positions([closed]), "nobody has handled it before"
+
+
+def test_a_partition_can_be_put_somewhere_while_many_are_being_woken(monkeypatch):
+    monkeypatch.setattr("ccc_django.groups.marking.MOST_MARKED", 2)
+    groups.register("g", partition_by=["course_name", "user_id"], handled_types=HANDLED)
+    store.append([UserJoinedCourse(course_name="Algebra", user_id=f"u{n}") for n in range(5)])
+    handled()
+    closed, again = store.append(
+        [CourseClosed(course_name="Algebra"), UserJoinedCourse(course_name="Algebra", user_id="u4")]
+    )
+    assert groups.advance("g")
+    groups.seek("g", to=closed.position, partition={"course_name": "Algebra", "user_id": "u4"})
+    assert sorted(handled()) == positions([closed] * 5 + [again])
+
+
 def test_seeking_one_partition_fences_its_claim_alone(courses):
     joined(1)
     joined(1, "History")

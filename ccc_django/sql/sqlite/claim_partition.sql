@@ -34,7 +34,7 @@ WHERE id = (
     LIMIT 1
 )
 RETURNING
-    id, token, partition_key, key_pairs, next_position, head_position, replay_until, attempts, replays,
+    id, token, partition_key, key_pairs, last_position, next_position, head_position, replay_until, attempts, replays,
     0 AS is_late, group_id,
     (SELECT epoch FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS epoch,
     (SELECT handled_types FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS handled_types,

@@ -3,7 +3,11 @@ INSERT INTO ccc_offsets (group_id, partition_id, partition_key, key_pairs, last_
 VALUES (%s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (group_id, partition_id) DO UPDATE SET
     next_position = min(
-        coalesce(next_position, 9223372036854775807), max(excluded.next_position, last_position + 1)
+        coalesce(next_position, 9223372036854775807),
+        CASE  -- one that was put before the group's place begins at its own
+            WHEN excluded.last_position > last_position THEN last_position + 1
+            ELSE max(excluded.next_position, last_position + 1)
+        END
     ),
     head_position = max(head_position, excluded.head_position)
 WHERE excluded.head_position > last_position
