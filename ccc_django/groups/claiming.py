@@ -29,6 +29,8 @@ def claim_next(
     """
     if limit < 1:
         raise ValueError(f"limit={limit}: a batch has one message at least.")
+    if not worker:
+        raise ValueError("A worker has a name, by which others can see who holds a partition.")
     if ack is not None and ack.dead_letter is not None:
         acking.ack(ack)
         ack = None

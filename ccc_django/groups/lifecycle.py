@@ -7,12 +7,13 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.timezone import is_naive
 
 from ccc_django.conf import conf
 from ccc_django.errors import UnknownGroup
 from ccc_django.models import ConsumerGroup, DeadLetter, Offset, OffsetKeyPair
 from ccc_django.models.consumer_group import GroupStatus
-from ccc_django.partitions import partition_of
+from ccc_django.partitions import Partition, partition_of
 
 FREE: dict[str, Any] = {
     "blocked_until": None,
@@ -41,6 +42,8 @@ def start(name: str) -> None:
 
 def stop(name: str, *, reason: str = "", until: datetime | None = None) -> None:
     """Let nobody claim a group's partitions, until it is started or a time has come; running claims are fenced."""
+    if until is not None and is_naive(until):
+        raise ValueError(f"until={until}: a time needs a time zone.")
     with transaction.atomic(using=conf.database):
         group = locked(name)
         _change(group, status=GroupStatus.STOPPED, error_context=reason, retry_at=until, epoch=F("epoch") + 1)
@@ -62,7 +65,7 @@ def retry(name: str, *, partition: Mapping[str, Any] | None = None) -> int:
         group = locked(name)
         waiting = group.offsets.filter(claimed_by="", blocked_until__isnull=False)
         if partition is not None:
-            waiting = waiting.filter(partition_id=partition_of(partition).uuid)
+            waiting = waiting.filter(partition_id=named_partition(group, partition).uuid)
         return waiting.update(**FREE)
 
 
@@ -81,6 +84,13 @@ def locked(name: str) -> ConsumerGroup:
     if group is None:
         raise UnknownGroup(name)
     return group
+
+
+def named_partition(group: ConsumerGroup, value: Mapping[str, Any]) -> Partition:
+    """The partition of a group with these values, one for each of its attributes."""
+    if sorted(value) != group.partition_by:
+        raise ValueError(f"{group} has partitions by {', '.join(group.partition_by) or 'nothing'}: give their values.")
+    return partition_of(value)
 
 
 def free_claims(group: ConsumerGroup) -> None:

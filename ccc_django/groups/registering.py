@@ -29,6 +29,8 @@ def register(
     """
     names = sorted({partition_by} if isinstance(partition_by, str) else {*partition_by})
     types = sorted({*type_names(handled_types)})
+    if not name or not types:
+        raise ValueError("A group has a name, and handles one type of messages at least.")
     if most_partitions is not None and most_partitions < 1:
         raise ValueError(f"most_partitions={most_partitions}: a message may belong to one at least.")
     with transaction.atomic(using=conf.database):

@@ -13,7 +13,7 @@ from ccc_django.conf import conf
 from ccc_django.groups import lifecycle
 from ccc_django.models import ConsumerGroup, DeadLetter, Offset, OffsetKeyPair, StoredMessage
 from ccc_django.models.dead_letter import DeadLetterQuerySet, LetterStatus
-from ccc_django.partitions import Partition, partition_of
+from ccc_django.partitions import Partition
 from ccc_django.store.reading import head
 
 Place = int | str | datetime
@@ -31,7 +31,7 @@ def seek(name: str, *, to: Place, partition: Mapping[str, Any] | None = None) ->
         if partition is None:
             _seek_group(group, first)
         else:
-            _seek_partition(group, partition_of(partition), first)
+            _seek_partition(group, lifecycle.named_partition(group, partition), first)
     return first
 
 
@@ -81,8 +81,6 @@ def _seek_group(group: ConsumerGroup, first: int) -> None:
 
 def _seek_partition(group: ConsumerGroup, partition: Partition, first: int) -> None:
     """Bounds that are too wide do no harm: what does not belong to the partition is not fetched."""
-    if [pair.name for pair in partition.pairs] != group.partition_by:
-        raise ValueError(f"{group} has partitions by {', '.join(group.partition_by) or 'nothing'}: give their values.")
     known = max(group.watermark, group.catch_up_to, group.marking_upto)
     offset = Offset.objects.filter(group=group, partition_id=partition.uuid)
     place = {"last_position": first - 1, "next_position": first if first <= known else None, "replays": 0}

@@ -1,7 +1,7 @@
 """Consumer groups: partitions found by attribute values, claimed by workers, in order."""
 
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import pytest
@@ -380,6 +380,14 @@ def test_bad_arguments_change_nothing(courses):
     stored = store.append([joined("Algebra", f"u{n}") for n in range(3)])
     with pytest.raises(ValueError, match="one message at least"):
         claim(courses, limit=0)
+    with pytest.raises(ValueError, match="worker has a name"):
+        claim(courses, worker="")
+    with pytest.raises(ValueError, match="time zone"):
+        groups.stop(courses, until=datetime(2026, 1, 1))  # noqa: DTZ001
+    with pytest.raises(ValueError, match="one type"):
+        groups.register(courses, partition_by="course_name", handled_types=[], replace=True)
+    with pytest.raises(ValueError, match="partitions by course_name"):
+        groups.retry(courses, partition={"user_id": "joe"})
     claimed = claim(courses, limit=2)
     for position in (stored[2].position, stored[0].position - 2):
         with pytest.raises(ValueError, match="not in this batch"):
