@@ -1,6 +1,5 @@
 """Partitions: the values of a group's attributes that messages share, known by a digest that anyone can compute."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import product
@@ -59,19 +58,15 @@ def partitions_of(carried: Mapping[str, Iterable[KeyPair]], names: Iterable[str]
     return (Partition(pairs) for pairs in product(*values))
 
 
-def breadth(message: Message, names: Iterable[str]) -> int:
-    """How many partitions a message belongs to, by its lists."""
+def may_be_wide(message: Message) -> bool:
+    """Whether a message can belong to several partitions, because it carries several values under one name."""
     if isinstance(message, UnknownMessage):
-        return prod(len(message.payload[name]) for name in names if isinstance(message.payload.get(name), list))
-    if not _has_lists(type(message)):
-        return 1
-    counted = Counter(pair.name for pair in message.key_pairs)
-    return prod(counted[name] for name in names if name in counted)
+        return any(isinstance(value, list) for value in message.payload.values())
+    return _has_lists(type(message))
 
 
 @cache
 def _has_lists(message_class: type[Message]) -> bool:
-    """Whether a message may carry several values under one name."""
     fields = message_class.indexed_fields()
     return len({field.name for field in fields}) < len(fields) or any(field.maximum for field in fields)
 

@@ -64,4 +64,5 @@ class Retry:
     def of_json(cls, stored: Mapping[str, Any]) -> "Retry":
         """What a group has remembered."""
         pauses = {name: timedelta(seconds=stored[name]) for name in ("first_pause", "longest_pause") if name in stored}
-        return cls(**{**stored, **pauses})
+        known = {name: stored[name] for name in ("max_attempts", "then") if name in stored}
+        return cls(**{**known, **pauses})  # what newer code has added is nothing to us

@@ -1,7 +1,7 @@
 """Ack and renew: a claim ends with progress, or goes on; whoever has lost it changes nothing."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 from django.db import transaction
 
@@ -17,8 +17,13 @@ LEASE = timedelta(seconds=60)
 def ack(claim: Claim, *, position: int | None = None) -> None:
     """All messages of the batch are done, or those up to a position; the partition is free again."""
     done = acked_position(claim, position)
-    if claim.dead_letter is not None:
+    if claim.dead_letter is not None and done == claim.position:
         end_replay(claim, error=None)
+        return
+    if claim.dead_letter is not None:
+        with transaction.atomic(using=conf.database):  # nothing of it is done
+            freed(claim, db.rows("free_claim", id=claim.offset_id, token=claim.token))
+            dead_letters.give_back(claim)
         return
     pass_to(claim, done, known_next=claim.after(done))
 
@@ -52,14 +57,20 @@ def end_replay(claim: Claim, *, error: BaseException | None) -> None:
 def renew(claim: Claim, *, lease: timedelta = LEASE) -> None:
     """Hold the partition for another lease."""
     if db.rows("renew_claim", **fence(claim), lease=seconds(lease.total_seconds())) == []:
-        raise ClaimLost(claim)
+        lose(claim)
 
 
 def freed(claim: Claim, rows: list[db.Row]) -> None:
     """The partition is free, and if it has open work, this process knows where."""
     if not rows:
-        raise ClaimLost(claim)
+        lose(claim)
     look_at(claim.group).lower_to(rows[0][0], claim.offset_id)
+
+
+def lose(claim: Claim) -> NoReturn:
+    """A claim that was fenced before anybody could see it still blocks its partition: give that back at least."""
+    db.rows("free_claim", id=claim.offset_id, token=claim.token)
+    raise ClaimLost(claim)
 
 
 def fence(claim: Claim) -> dict[str, Any]:

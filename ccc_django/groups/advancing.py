@@ -20,6 +20,7 @@ from ccc_django.partitions import Partition, TooManyPartitions, partitions_of
 from ccc_django.store.reading import head
 
 BATCH = 2_000  # messages a transaction
+SCANNED = 50_000  # positions that are looked at for a new type in one transaction
 
 Carried = dict[str, dict[KeyPair, None]]
 
@@ -56,12 +57,14 @@ class Batch:
     too_wide: list[int] = field(default_factory=list)
 
 
-def advance(name: str) -> bool:
+def advance(name: str, *, beyond: int = -1) -> bool:
     """Turn one batch of the log into open work, or go on with one that wakes many; False if there is nothing to do.
 
-    There is nothing to do for whoever finds another worker at it.
+    There is nothing to do for whoever finds another worker at it, nor if nothing is final beyond a position.
     """
     final = head()
+    if final <= beyond:
+        return False
     with transaction.atomic(using=conf.database):
         group = _locked(name)
         if group is None or (group.watermark >= final and not group.marking_upto):
@@ -88,7 +91,7 @@ def _locked(name: str) -> Advanced | None:
 
 
 def _next_batch(group: Advanced, final: int) -> Batch:
-    upto = min(final, group.catch_up_to) if group.catches_up else final
+    upto = min(final, group.catch_up_to, group.watermark + SCANNED) if group.catches_up else final
     types = group.catch_up_types if group.catches_up else []
     listed: dict[str, Any] = {"names": group.names, "types": types}
     if db.is_sqlite():

@@ -1,6 +1,7 @@
 """Claim: a worker gets one partition with open work, the earliest first; whoever finds none advances the group."""
 
 import time
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from ccc_django.groups.looking import Look, look_at
 
 LIMIT = 100
 MOST_EMPTY = 100  # partitions with nothing to deliver that one call passes over
+FROM_THE_START = {"floor_epoch": 0, "floor_position": 0, "floor_id": 0}
 
 
 def claim_next(
@@ -49,42 +51,44 @@ def _claimed(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | N
     """What is ready; or, if nothing is, what is new in the log and becomes ready."""
     name = call["name"]
     if look.is_idle or look.is_advance_due:
-        is_active, is_behind, is_open = _state(name)
+        is_active, is_behind, watermark, is_open = _state(name, look)
         look.advanced()
-        if is_active and is_behind:
-            advance(name)
-        elif ack is None and not (is_active and is_open):
+        has_advanced = is_active and is_behind and advance(name, beyond=watermark)
+        if ack is None and not has_advanced and not (is_active and is_open):
             return None
     claimed = _looked(call, look, ack)
-    while claimed is None and _advanced(name):
+    while claimed is None and _advanced(name, look):
         claimed = _looked(call, look, None)
     look.is_idle = claimed is None
     return claimed
 
 
-def _state(name: str) -> tuple[bool, bool, bool]:
-    """Whether a group is active, whether the log has grown behind its watermark, and whether it has open work."""
-    rows = db.rows("look_at_group", name=name)
+def _state(name: str, look: Look) -> tuple[Any, ...]:
+    """Whether a group is active, whether the log has grown beyond its watermark, and whether anything waits."""
+    if not look.is_whole and not (look.is_idle and look.is_rested):
+        rows = db.rows("look_at_group", name=name, **look.floor)
+    else:
+        started = time.monotonic()
+        rows = db.rows("look_at_group", name=name, **FROM_THE_START)
+        look.looked(time.monotonic() - started)
     if not rows:
         raise UnknownGroup(name)
     return rows[0]
 
 
-def _advanced(name: str) -> bool:
-    is_active, is_behind, _ = _state(name)
-    return bool(is_active and is_behind and advance(name))
+def _advanced(name: str, look: Look) -> bool:
+    is_active, is_behind, watermark, _ = _state(name, look)
+    return bool(is_active and is_behind and advance(name, beyond=watermark))
 
 
 def _looked(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | None:
     """From where this process found work before; from the beginning if nothing is there, or when it is time."""
     if not look.is_whole:
-        floor = {"floor_epoch": look.epoch, "floor_position": look.position, "floor_id": look.id}
-        if claimed := _taken({**call, **floor, "look_for_late": False}, look, ack):
+        if claimed := _taken({**call, **look.floor, "look_for_late": False}, look, ack):
             return claimed
         ack = None
     started = time.monotonic()
-    whole = {"floor_epoch": 0, "floor_position": 0, "floor_id": 0, "look_for_late": True}
-    claimed = _taken({**call, **whole}, look, ack)
+    claimed = _taken({**call, **FROM_THE_START, "look_for_late": True}, look, ack)
     look.looked(time.monotonic() - started)
     return claimed
 
@@ -105,12 +109,9 @@ def _acked_and_taken(call: dict[str, Any], ack: Claim) -> list[db.Row]:
     """One journey and one commit; the ack is first: behind the claim it could wait for an advance that waits for us."""
     position = acking.acked_position(ack, None)
     calls = acking.ack_call(ack, position, ack.after(position)), ("claim_partition", call)
-    if db.is_sqlite():
-        with transaction.atomic(using=conf.database):
-            acked, taken = db.in_one_trip(*calls)
-    else:
+    with transaction.atomic(using=conf.database) if db.is_sqlite() else nullcontext():
         acked, taken = db.in_one_trip(*calls)
-    if not acked and taken:
-        db.rows("free_claim", id=taken[0][0], token=taken[0][1])
-    acking.freed(ack, acked)
+        if not acked and taken:
+            db.rows("free_claim", id=taken[0][0], token=taken[0][1])
+        acking.freed(ack, acked)
     return taken

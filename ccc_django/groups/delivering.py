@@ -13,10 +13,11 @@ from ccc_django.claims import Claim
 from ccc_django.errors import ClaimLost
 from ccc_django.groups.acking import end_replay, fence, freed, pass_to
 from ccc_django.groups.guarding import declared_values, guard_of
-from ccc_django.groups.releasing import give_up, release
+from ccc_django.groups.releasing import give_up, put_off
+from ccc_django.messages import Message
 from ccc_django.models import fetching, matching
 from ccc_django.models.stored_message import message_of
-from ccc_django.partitions import breadth
+from ccc_django.partitions import may_be_wide
 from ccc_django.retry import Retry
 
 
@@ -43,7 +44,6 @@ class Claimed(NamedTuple):
     handled_types: str
     partition_by: str
     retry: str
-    most_partitions: int
 
 
 class Group(NamedTuple):
@@ -55,7 +55,7 @@ class Group(NamedTuple):
 
 
 def delivered(claimed: Claimed, name: str, worker: str, limit: int) -> Claim | None:
-    """The claim with its messages; None if there is nothing to deliver, and then the partition has gone on behind.
+    """The claim with its messages; None if there is nothing to deliver, and then the partition is free again.
 
     After an attempt that ended without ack a batch is one message, so that the one that fails is known.
     """
@@ -64,13 +64,13 @@ def delivered(claimed: Claimed, name: str, worker: str, limit: int) -> Claim | N
     alone = claimed.attempts > 1 or group.retry.max_attempts == 1
     try:
         if claimed.replays:
-            return _replayed(claim, group)
+            return _replayed(claim, claimed, group)
         return _fetched(claim, claimed, group, 1 if alone else limit)
     except ClaimLost:
         return None
-    except BaseException:
+    except BaseException as error:
         with suppress(Exception):  # what happened is more important; the lease will be over
-            release(claim)
+            put_off(claim, error)
         raise
 
 
@@ -106,8 +106,8 @@ def _fetched(claim: Claim, claimed: Claimed, group: Group, limit: int) -> Claim 
         return None
     replayed = [row for row in rows if row[0] <= claimed.replay_until]
     batch = (replayed or rows)[:limit]  # a mixed batch is split
-    messages = [each for each in map(message_of, batch) if breadth(each, group.names) <= claimed.most_partitions]
-    if not messages:  # nothing but what became a dead letter by itself
+    messages = _without_dead_letters(claimed, [message_of(row) for row in batch])
+    if not messages:
         pass_to(claim, batch[-1][0])
         return None
     behind = rows[len(batch)][0] if len(rows) > len(batch) else None
@@ -115,25 +115,32 @@ def _fetched(claim: Claim, claimed: Claimed, group: Group, limit: int) -> Claim 
     if group.retry.is_used_up(claim.attempt):
         give_up(claim, messages[0], AttemptsUsedUp(f"{claim.attempt - 1} attempts ended without ack or release"))
         return None
-    return _with_guard(claim, group, replaying=bool(replayed))
+    return _with_guard(claim, group, after=claim.position, replaying=bool(replayed))
 
 
-def _replayed(claim: Claim, group: Group) -> Claim | None:
+def _without_dead_letters(claimed: Claimed, messages: list[Message]) -> list[Message]:
+    """A message of too many partitions became a dead letter of the group, and is delivered to none of them."""
+    wide = [message.position or 0 for message in messages if may_be_wide(message)]
+    left_out = dead_letters.without_partition(claimed.group_id, wide) if wide else set()
+    return [message for message in messages if message.position not in left_out]
+
+
+def _replayed(claim: Claim, claimed: Claimed, group: Group) -> Claim | None:
     """A dead letter that is delivered again, by itself."""
-    letter = dead_letters.first_waiting(claim)
+    letter = dead_letters.take_first_waiting(claim)
     claim = replace(claim, dead_letter=0 if letter is None else letter.pk)
     rows = [] if letter is None else matching.rows_at([letter.position])
-    if not rows:
-        end_replay(claim, error=None)
+    if letter is None or not rows:
+        end_replay(claim, error=LookupError("the message is not in the log any more"))
         return None
     claim = replace(claim, messages=[message_of(row) for row in rows])
-    if group.retry.is_used_up(claim.attempt):
+    if group.retry.is_used_up(letter.deliveries):
         end_replay(claim, error=AttemptsUsedUp("it was delivered again, and nobody acked or released it"))
         return None
-    return _with_guard(claim, group, replaying=False)
+    return _with_guard(claim, group, after=max(claim.position, claimed.last_position), replaying=False)
 
 
-def _with_guard(claim: Claim, group: Group, *, replaying: bool) -> Claim:
+def _with_guard(claim: Claim, group: Group, *, after: int, replaying: bool) -> Claim:
+    guard = guard_of(group.types, claim.partition_value, after)
     value = declared_values(claim.partition_value, group.types)
-    guard = guard_of(group.types, value, claim.messages)
     return replace(claim, partition_value=value, guard=guard, replaying=replaying)

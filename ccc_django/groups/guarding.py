@@ -4,9 +4,9 @@ from contextlib import suppress
 from typing import Any
 
 from ccc_django import registry
+from ccc_django.canonical import canonical_text, stored_form
 from ccc_django.conditions import Condition, condition_value
 from ccc_django.guards import Guard
-from ccc_django.messages import Message
 from ccc_django.models import Shape
 
 
@@ -15,18 +15,20 @@ def declared_values(value: dict[str, Any], handled_types: list[str]) -> dict[str
     return {name: _declared(name, each, handled_types) for name, each in value.items()}
 
 
-def guard_of(handled_types: list[str], value: dict[str, Any], messages: list[Message]) -> Guard | None:
-    """A guard on everything that belongs to a partition and comes after these messages."""
+def guard_of(handled_types: list[str], value: dict[str, Any], after: int) -> Guard | None:
+    """A guard on everything that belongs to a partition and comes after a position; values are as they are stored."""
     conditions = [each for message_type in handled_types for each in _conditions(message_type, value)]
-    return Guard(conditions=tuple(conditions), after=messages[-1].position or 0) if conditions else None
+    return Guard(conditions=tuple(conditions), after=after) if conditions else None
 
 
 def _declared(name: str, value: Any, handled_types: list[str]) -> Any:
     for message_class in map(registry.message_class, handled_types):
         rules = [] if message_class is None else [r for r in message_class.indexed_fields() if r.name == name]
         if message_class is not None and rules:
-            with suppress(ValueError):
-                return condition_value(message_class, rules, value)
+            with suppress(Exception):  # code of the project; the value as it is stored will do
+                declared = condition_value(message_class, rules, value)
+                if canonical_text(stored_form(declared)) == canonical_text(value):  # not what a class would make of it
+                    return declared
     return value
 
 

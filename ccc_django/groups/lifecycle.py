@@ -24,7 +24,7 @@ FREE: dict[str, Any] = {
     "error": "",
 }
 
-AT_A_BATCH: dict[str, Any] = {"marking_upto": 0, "marking_number": 0, "marking_after": 0}
+FRESH_BATCH: dict[str, Any] = {"marking_upto": 0, "marking_number": 0, "marking_after": 0}
 CAUGHT_UP: dict[str, Any] = {"catch_up_to": 0, "catch_up_types": []}
 
 

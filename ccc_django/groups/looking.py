@@ -22,6 +22,7 @@ class Look:
     position: int = 0
     id: int = 0
     whole_at: float = 0.0
+    rested_at: float = 0.0
     advance_at: float = 0.0
     is_idle: bool = True
 
@@ -29,6 +30,16 @@ class Look:
     def is_whole(self) -> bool:
         """Whether it is time to look from the beginning."""
         return time.monotonic() >= self.whole_at
+
+    @property
+    def is_rested(self) -> bool:
+        """Whether an idle process may look from the beginning again: it does nothing else."""
+        return time.monotonic() >= self.rested_at
+
+    @property
+    def floor(self) -> dict[str, int]:
+        """Where to begin, in the epoch in which it was found."""
+        return {"floor_epoch": self.epoch, "floor_position": self.position, "floor_id": self.id}
 
     @property
     def is_advance_due(self) -> bool:
@@ -41,7 +52,8 @@ class Look:
 
     def looked(self, seconds: float) -> None:
         """A look from the beginning took this long."""
-        self.whole_at = time.monotonic() + max(FROM_THE_BEGINNING, SHARE * seconds)
+        now = time.monotonic()
+        self.whole_at, self.rested_at = now + max(FROM_THE_BEGINNING, SHARE * seconds), now + seconds
 
     def raise_to(self, epoch: int, position: int, id: int) -> None:
         """Work was found here, and none before."""

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from ccc_django.conf import conf
 from ccc_django.errors import PartitionChanged
 from ccc_django.expressions import Types, type_names
-from ccc_django.groups.lifecycle import AT_A_BATCH, CAUGHT_UP, free_claims
+from ccc_django.groups.lifecycle import CAUGHT_UP, FRESH_BATCH, free_claims
 from ccc_django.models import ConsumerGroup
 from ccc_django.retry import Retry
 
@@ -27,10 +27,13 @@ def register(
 
     So two versions of code can run side by side. What is not given stays as it is.
     """
-    names = sorted({partition_by} if isinstance(partition_by, str) else {*partition_by})
+    listed = [partition_by] if isinstance(partition_by, str) else [*partition_by]
+    names = sorted({*listed})
     types = sorted({*type_names(handled_types)})
     if not name or not types:
         raise ValueError("A group has a name, and handles one type of messages at least.")
+    if not all(names):
+        raise ValueError("partition_by names attributes; an empty list means one partition with the whole log.")
     if most_partitions is not None and most_partitions < 1:
         raise ValueError(f"most_partitions={most_partitions}: a message may belong to one at least.")
     with transaction.atomic(using=conf.database):
@@ -44,7 +47,7 @@ def register(
         if retry is not None:
             changes["retry"] = retry.as_json()
         if most_partitions is not None:
-            changes["most_partitions"] = most_partitions
+            changes |= {"most_partitions": most_partitions, **FRESH_BATCH}
         changes |= _handling(group, types if replace else sorted({*group.handled_types, *types}))
         _change(group, changes)
     return group
@@ -56,7 +59,7 @@ def _partitioned_anew(group: ConsumerGroup, names: list[str]) -> dict[str, objec
             f"{group} is partitioned by {', '.join(group.partition_by) or 'nothing'} and has progress by it. Register "
             f"another group for {', '.join(names) or 'nothing'}, or first delete it: groups.delete({group.name!r})"
         )
-    return {"partition_by": names, "watermark": 0, **AT_A_BATCH, **CAUGHT_UP}
+    return {"partition_by": names, "watermark": 0, **FRESH_BATCH, **CAUGHT_UP}
 
 
 def _handling(group: ConsumerGroup, types: list[str]) -> dict[str, object]:
@@ -66,7 +69,7 @@ def _handling(group: ConsumerGroup, types: list[str]) -> dict[str, object]:
     """
     if types == group.handled_types:
         return {}
-    changes: dict[str, object] = {"handled_types": types, "epoch": group.epoch + 1, **AT_A_BATCH}
+    changes: dict[str, object] = {"handled_types": types, "epoch": group.epoch + 1, **FRESH_BATCH}
     added = {*types} - {*group.handled_types}
     lowest = group.offsets.aggregate(lowest=Min("last_position"))["lowest"]
     reached = max(group.watermark, group.catch_up_to)

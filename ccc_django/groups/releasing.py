@@ -18,14 +18,31 @@ def release(claim: Claim, *, error: BaseException | None = None) -> None:
     After the last attempt the group's policy decides: the message becomes a dead letter, or the partition or the group
     stops.
     """
+    if error is not None and not isinstance(error, BaseException):
+        raise TypeError(f"error={error!r}: give the exception itself.")
     if error is None:
-        _free(claim, attempts=claim.attempt - 1)
+        _give_back(claim)
     elif claim.dead_letter is not None:
         end_replay(claim, error=error)
     elif claim.retry.is_last(claim.attempt):
         give_up(claim, claim.messages[0], error)
     else:
         _free(claim, attempts=claim.attempt, pause=claim.retry.pause(claim.attempt), error=error)
+
+
+def _give_back(claim: Claim) -> None:
+    if claim.dead_letter is None:
+        _free(claim, attempts=claim.attempt - 1)
+        return
+    with transaction.atomic(using=conf.database):
+        _free(claim, attempts=claim.attempt - 1)
+        dead_letters.give_back(claim)
+
+
+def put_off(claim: Claim, error: BaseException) -> None:
+    """What could not be delivered is no failed attempt; but a partition that cannot be read pauses, for the others."""
+    pause = claim.retry.pause(claim.attempt) if isinstance(error, Exception) else None
+    _free(claim, attempts=claim.attempt - 1, pause=pause, error=error)
 
 
 def give_up(claim: Claim, message: Message, error: BaseException) -> None:

@@ -1,11 +1,11 @@
 """Seek and reset: partitions are put to another position, back or forth; running claims are fenced."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Min
 from django.db.models.functions import Greatest, Now
 from django.utils.timezone import is_naive
 
@@ -53,8 +53,12 @@ def position_of(place: Place) -> int:
     if isinstance(place, datetime):
         if is_naive(place):
             raise ValueError(f"to={place}: a time needs a time zone.")
-        later = StoredMessage.objects.filter(appended_at__gte=place).order_by("position")
-        return later.values_list("position", flat=True).first() or head() + 1
+        final = head()  # what is not final yet is delivered, whatever its time
+        later = StoredMessage.objects.filter(
+            appended_at__gt=place - timedelta(microseconds=1)
+        )  # SQLite has three digits
+        first: int | None = later.aggregate(first=Min("position"))["first"]
+        return min(first or final + 1, final + 1)
     if place == "beginning":
         return 1
     if place == "end":
@@ -71,7 +75,7 @@ def _seek_group(group: ConsumerGroup, first: int) -> None:
     ConsumerGroup.objects.filter(pk=group.pk).update(
         begins_at=first,
         watermark=min(first - 1, head() if needs_no_past else group.watermark),
-        **lifecycle.AT_A_BATCH,
+        **lifecycle.FRESH_BATCH,
         **lifecycle.CAUGHT_UP,
         epoch=F("epoch") + 1,
         updated_at=Now(),

@@ -142,6 +142,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("attempts", models.IntegerField(default=0, verbose_name="attempts")),
+                (
+                    "deliveries",
+                    models.IntegerField(default=0, help_text="Since it was replayed.", verbose_name="deliveries"),
+                ),
                 ("error", models.TextField(blank=True, default="", verbose_name="error")),
                 ("traceback", models.TextField(blank=True, default="", verbose_name="traceback")),
                 ("decided_by", models.TextField(blank=True, default="", verbose_name="decided by")),

@@ -58,6 +58,7 @@ class DeadLetter(models.Model):
     message_type = models.CharField(_("type"), max_length=MAX_NAME)
     status = models.CharField(_("status"), max_length=20, choices=LetterStatus, default=LetterStatus.OPEN)
     attempts = models.IntegerField(_("attempts"), default=0)
+    deliveries = models.IntegerField(_("deliveries"), default=0, help_text=_("Since it was replayed."))
     error = models.TextField(_("error"), default="", blank=True)
     traceback = models.TextField(_("traceback"), default="", blank=True)
     decided_by = models.TextField(_("decided by"), default="", blank=True)

@@ -1,7 +1,7 @@
 -- claim_partition: give one partition with open work to a worker: the earliest that is ready, or whose time is over.
 -- The floor is where this process last found work: before it lie the index entries of what is done, until VACUUM.
 WITH active AS MATERIALIZED (
-    SELECT id, epoch, handled_types, partition_by, retry, most_partitions
+    SELECT id, epoch, handled_types, partition_by, retry
     FROM ccc_consumer_groups
     WHERE name = (SELECT %(name)s::text) AND (status = 'active' OR retry_at <= statement_timestamp())
 ), ready AS MATERIALIZED (  -- a fence: without it the planner may lock more rows than LIMIT
@@ -52,4 +52,4 @@ WHERE claimed.id = best.id
 RETURNING
     claimed.id, claimed.token, claimed.partition_key, claimed.key_pairs, claimed.last_position, claimed.next_position,
     claimed.head_position, claimed.replay_until, claimed.attempts, claimed.replays, best.is_late,
-    active.id AS group_id, active.epoch, active.handled_types::text, active.partition_by::text, active.retry::text, active.most_partitions
+    active.id AS group_id, active.epoch, active.handled_types::text, active.partition_by::text, active.retry::text

@@ -3,10 +3,15 @@
 SELECT
     known.status = 'active' OR coalesce(known.retry_at <= statement_timestamp(), false),
     (SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM ccc_messages_position_seq) > known.watermark,
+    known.watermark,
     coalesce(  -- in the order of an index: for EXISTS the planner may read the whole table, and keep doing so
         (
             SELECT true FROM ccc_offsets AS ready
             WHERE ready.group_id = known.id AND ready.next_position IS NOT NULL AND ready.blocked_until IS NULL
+              AND (ready.next_position, ready.id) >= (
+                  CASE WHEN known.epoch = (SELECT %(floor_epoch)s::int) THEN (SELECT %(floor_position)s::bigint) ELSE 0 END,
+                  (SELECT %(floor_id)s::bigint)
+              )
             ORDER BY ready.next_position, ready.id
             LIMIT 1
         ),

@@ -16,18 +16,19 @@ from django.db import connection
 
 @dataclass(frozen=True)
 class Batch:
-    """What a worker wrote down: when it had claimed, and just before it acked."""
+    """What a worker wrote down: before and after it claimed, and just before it acked."""
 
     worker: str
     backend: int
     partition: str
     positions: list[int]
+    asked_at: float
     claimed_at: float
     ended_at: float
     is_acked: bool
 
 
-def check(folder: Path, names: Iterable[str], handled: Iterable[str]) -> list[Batch]:
+def check(folder: Path, names: Iterable[str], handled: Iterable[str], *, lease: float) -> list[Batch]:
     """Fail with the first rule that was broken; all batches, if none was."""
     batches, log = journals(folder), messages()
     by_partition = defaultdict(list)
@@ -42,6 +43,7 @@ def check(folder: Path, names: Iterable[str], handled: Iterable[str]) -> list[Ba
             if message_type in {*handled} and belongs(payload, json.loads(partition))
         ]
         _check_partition(partition, by_partition[partition], expected, last)
+        _check_one_at_a_time(by_partition[partition], lease)
     return batches
 
 
@@ -55,9 +57,16 @@ def _check_partition(partition: str, batches: list[Batch], expected: list[int], 
         first = expected.index(batch.positions[0])
         assert batch.positions == expected[first : first + len(batch.positions)], f"{partition}: nothing was skipped"
     for before, after in pairwise([batch for batch in batches if batch.is_acked]):
-        assert after.claimed_at >= before.ended_at, f"{partition}: {before} and {after} held it at one time"
         between = [batch for batch in batches if before.ended_at < batch.claimed_at <= after.claimed_at]
         assert all(batch.positions[0] > before.positions[-1] for batch in between), f"{partition}: never after its ack"
+
+
+def _check_one_at_a_time(batches: list[Batch], lease: float) -> None:
+    """Who claims after another does so after the other's ack, or after its lease, whoever of them was killed."""
+    for before, after in pairwise(batches):
+        over = before.asked_at + lease
+        free_at = before.ended_at if before.is_acked else min(over, before.ended_at or over)
+        assert after.claimed_at >= free_at, f"{before} and {after} held it at one time"
 
 
 def journals(folder: Path) -> list[Batch]:
@@ -69,10 +78,7 @@ def journals(folder: Path) -> list[Batch]:
         ended = {number: rest[0] for kind, number, *rest in lines if kind == "acking"}
         for kind, number, *rest in lines:
             if kind == "claimed":
-                backend, partition, positions, at = rest
-                batches.append(
-                    Batch(path.name, backend, partition, positions, at, ended.get(number, at), number in acked)
-                )
+                batches.append(Batch(path.name, *rest, ended.get(number, 0.0), number in acked))
     return batches
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 from django.db import connection, connections, transaction
+from django.utils import timezone
 
-from ccc_django import Retry, dead_letters, groups, store
+from ccc_django import Retry, db, dead_letters, groups, store
 from ccc_django.errors import ClaimLost
-from ccc_django.groups import lifecycle
-from ccc_django.models import ConsumerGroup, DeadLetter
+from ccc_django.groups import acking, lifecycle
+from ccc_django.models import ConsumerGroup, DeadLetter, OffsetKeyPair
 from tests.concurrency import checker
 from tests.concurrency.processes import assert_overlapped, backend_id, fork, together
 from tests.domain import CourseClosed, CourseCreated, UserJoinedCourse
@@ -63,7 +64,7 @@ def work(journal: Path, worker: str, stop: float) -> None:
 
         while time.time() < stop:
             with suppress(ClaimLost):
-                acked, held = held, None
+                acked, held, asked_at = held, None, time.time()
                 claim = groups.claim_next("enrolment", worker=worker, limit=5, lease=timedelta(seconds=0.5), ack=acked)
                 if acked:
                     write("acked")
@@ -72,7 +73,7 @@ def work(journal: Path, worker: str, stop: float) -> None:
                     continue
                 number += 1
                 positions = [message.position for message in claim.messages]
-                write("claimed", backend, claim.partition_key, positions, time.time())
+                write("claimed", backend, claim.partition_key, positions, asked_at, time.time())
                 time.sleep(0.002)
                 write("acking", time.time())
                 if merges and time.time() < stop - 0.1:
@@ -109,18 +110,19 @@ def test_workers_that_are_killed_lose_nothing_and_repeat_nothing_that_was_acked(
     assert killed > 4, "some were killed"
     time.sleep(0.6)  # the last leases
     work(tmp_path / "last", "last", time.time() + 3)
-    batches = checker.check(tmp_path, ["course_name", "user_id"], [each.type for each in HANDLED])
+    batches = checker.check(tmp_path, ["course_name", "user_id"], [each.type for each in HANDLED], lease=0.5)
     assert len({batch.backend for batch in batches}) == len({batch.worker for batch in batches}) > killed / 2
     assert len(checker.messages()) == sum(report.result for report in reports[4:])
 
 
-@pytest.fixture
-def claimed():
-    """A claim of one message, while another has come and is not marked yet."""
+@pytest.fixture(params=["by all its attributes", "by one of them"])
+def claimed(request):
+    """A claim of one message, while another has come that names the partition in full or in part, not marked yet."""
     registered()
     store.append(UserJoinedCourse(course_name="c0", user_id="u0"))
     claim = groups.claim_next("enrolment", worker="w-1")
-    [later] = store.append(UserJoinedCourse(course_name="c0", user_id="u0"))
+    named = UserJoinedCourse(course_name="c0", user_id="u0"), CourseClosed(course_name="c0")
+    [later] = store.append(named["one" in request.param])
     return claim, later
 
 
@@ -165,8 +167,17 @@ def step(first, second, *, waits: bool) -> None:
     other.join(10)
 
 
+WAYS = [
+    ("ack", "alone"),
+    ("mark", "alone"),
+    ("mark", "with the next claim"),
+    ("ack", "in vain"),
+    ("mark", "in vain"),
+]
+
+
 @pytest.mark.postgres
-@pytest.mark.parametrize(("first", "acks"), [("ack", "alone"), ("mark", "alone"), ("mark", "with the next claim")])
+@pytest.mark.parametrize(("first", "acks"), WAYS)
 @pytest.mark.parametrize("waits", [True, False])
 def test_no_wake_up_is_lost_between_ack_and_mark(claimed, first, acks, waits):
     """At every interleaving of the two statements: one after the other, and one waiting for the other."""
@@ -176,13 +187,16 @@ def test_no_wake_up_is_lost_between_ack_and_mark(claimed, first, acks, waits):
     def ack() -> None:
         if acks == "alone":
             groups.ack(claim)
+        elif acks == "in vain":
+            acking.freed(claim, db.rows("pass_claim", **acking.fence(claim), position=claim.position))
         else:
             again.append(groups.claim_next("enrolment", worker="w-1", ack=claim))
 
     tasks = {"ack": ack, "mark": advance}
     step(tasks.pop(first), *tasks.values(), waits=waits)
     found = next(filter(None, again), None) or groups.claim_next("enrolment", worker="w-2")
-    assert [message.position for message in found.messages] == [later.position]
+    assert found.messages[-1].position == later.position
+    assert len(found.messages) == (2 if acks == "in vain" else 1), "a search in vain is no progress"
 
 
 @pytest.mark.postgres
@@ -254,3 +268,54 @@ def test_a_claim_that_nobody_can_see_yet_is_fenced_too(verb):
     claiming.join(10)
     with pytest.raises(ClaimLost):
         groups.ack(claims[0])
+    groups.start("enrolment")
+    assert groups.claim_next("enrolment", worker="w-2").attempt == 1, "it blocks nobody, and was no attempt"
+
+
+@pytest.mark.postgres
+def test_a_group_can_be_deleted_while_its_partitions_are_in_hand(claimed):
+    claim, _ = claimed
+    groups.delete("enrolment")
+    for verb in (groups.ack, groups.release, groups.renew):
+        with pytest.raises(ClaimLost):
+            verb(claim)
+    assert not OffsetKeyPair.objects.exists()
+
+
+@pytest.mark.postgres
+def test_what_is_not_final_yet_is_not_behind_a_time(claimed):
+    """A slow append with a lower position comes after a seek to a time that was earlier."""
+    moment = timezone.now()
+    held, done = threading.Event(), threading.Event()
+    slow = in_thread(lambda: store.append(UserJoinedCourse(course_name="c9", user_id="u9")), held, done)
+    assert done.wait(10)
+    [fast] = store.append(UserJoinedCourse(course_name="c9", user_id="u9"))
+    assert groups.seek("enrolment", to=moment) == fast.position - 1
+    held.set()
+    slow.join(10)
+    delivered = []
+    while claim := groups.claim_next("enrolment", worker="w-2"):
+        delivered += [message.position for message in claim.messages]
+    assert delivered == [fast.position - 1, fast.position]
+
+
+@pytest.mark.postgres
+def test_replays_and_an_advance_do_not_wait_for_each_other_for_ever():
+    registered()
+    groups.register(
+        "enrolment", partition_by=["course_name", "user_id"], handled_types=HANDLED, retry=Retry(max_attempts=1)
+    )
+    store.append([UserJoinedCourse(course_name="c0", user_id=f"u{n}") for n in range(6)])
+    for _ in range(6):
+        groups.release(groups.claim_next("enrolment", worker="w"), error=ValueError("no"))
+    store.append([UserJoinedCourse(course_name="c0", user_id=f"u{n}") for n in reversed(range(6))])
+    for _ in range(5):
+        letters = list(DeadLetter.objects.all())
+        replaying = in_thread(lambda letters=letters: dead_letters.replay(letters))
+        advancing = in_thread(advance)
+        replaying.join(10)
+        advancing.join(10)
+        assert not replaying.is_alive()
+        assert not advancing.is_alive()
+        assert dead_letters.discard([]) == 0
+        DeadLetter.objects.update(status="open")

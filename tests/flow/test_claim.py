@@ -9,9 +9,10 @@ import pytest
 from django.db import connection, transaction
 from django.db.models.query import RawQuerySet
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from ccc_django import Event, Guard, groups, indexes, registry, store, where
-from ccc_django.errors import ClaimLost, UnknownGroup
+from ccc_django.errors import AppendConflict, ClaimLost, UnknownGroup
 from ccc_django.groups.looking import look_at
 from ccc_django.models import Offset, StoredMessage
 from tests.domain import CourseClosed, CourseCreated, UserJoinedCourse, UserRegistered
@@ -62,10 +63,18 @@ def test_an_ack_that_was_lost_claims_nothing(courses):
     assert claim().attempt == 1
 
 
-def test_an_ack_is_done_also_when_nothing_is_left_or_the_group_is_stopped(courses):
+def test_an_ack_is_done_also_when_nothing_is_left(courses):
     course("Algebra")
     assert claim(ack=claim()) is None
     assert Offset.objects.get().next_position is None
+
+
+def test_an_ack_of_another_group_travels_as_well(courses):
+    groups.register("others", partition_by="course_name", handled_types=HANDLED)
+    course("Algebra")
+    held = claim("others")
+    assert claim(courses, ack=held).group == courses
+    assert claim("others") is None
 
 
 def test_a_merged_ack_goes_on_in_the_same_partition(courses):
@@ -181,6 +190,43 @@ def test_a_claim_in_a_transaction_is_undone_with_it(courses):
         claim()
         raise RuntimeError
     assert claim().partition_value == {"course_name": "Algebra"}
+
+
+def test_one_call_passes_over_some_partitions_and_the_next_goes_on(courses, monkeypatch):
+    monkeypatch.setattr("ccc_django.groups.claiming.MOST_EMPTY", 3)
+    stored = course(*(f"c{n}" for n in range(5)))
+    groups.advance(courses)
+    StoredMessage.objects.filter(position__lt=stored[-1].position).delete()
+    assert claim() is None
+    assert claim().messages == [stored[-1]]
+
+
+def test_a_group_that_was_stopped_until_a_time_is_claimed_again_by_itself(courses):
+    course("Algebra")
+    groups.stop(courses, until=timezone.now() + timedelta(seconds=0.3))
+    assert claim() is None
+    time.sleep(0.35)
+    assert claim().messages
+
+
+def test_values_are_not_what_another_class_would_make_of_them(monkeypatch):
+    monkeypatch.setattr(registry, "_classes", {})
+
+    class Numbered(Event, type="claim.numbered"):
+        uid: int
+
+    class Named(Event, type="claim.named"):
+        uid: str
+
+    groups.register("users", partition_by="uid", handled_types=[Named, Numbered])
+    store.append(Named(uid="10"))
+    claimed = claim("users")
+    assert claimed.partition_value == {"uid": "10"}
+    store.append(Numbered(uid=10))
+    store.append(Named(uid="11"), guard=claimed.guard)
+    store.append(Named(uid="10"))
+    with pytest.raises(AppendConflict):
+        store.append(Named(uid="11"), guard=claimed.guard)
 
 
 def test_values_are_as_the_messages_declare_them(monkeypatch):

@@ -20,8 +20,8 @@ from ccc_django import (
     store,
 )
 from ccc_django.errors import ClaimLost, NoPartition
-from ccc_django.models import ConsumerGroup, DeadLetter, Offset
-from tests.domain import CourseClosed, CourseCreated, UserJoinedCourse
+from ccc_django.models import ConsumerGroup, DeadLetter, Offset, StoredMessage, fetching
+from tests.domain import CourseClosed, CourseCreated, TermStarted, UserJoinedCourse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -331,6 +331,135 @@ def test_a_message_of_too_many_partitions_becomes_a_dead_letter_and_the_rest_goe
     assert letter.status == "replayed"
     with pytest.raises(ValueError, match="one at least"):
         register(0)
+
+
+def test_what_was_delivered_once_is_not_lost_when_fewer_partitions_are_allowed(monkeypatch):
+    monkeypatch.setattr(registry, "_classes", {**registry._classes})
+
+    class Sold(Event, type="release.sold"):
+        course_name: Annotated[list[str], Indexed]
+
+    groups.register("sales", partition_by="course_name", handled_types=[Sold])
+    [stored] = store.append(Sold(course_name=["a", "b", "c"]))
+    groups.advance("sales")
+    groups.register("sales", partition_by="course_name", handled_types=[Sold], most_partitions=2)
+    assert [groups.claim_next("sales", worker="w").messages for _ in range(3)] == [[stored]] * 3
+
+
+def test_another_limit_of_partitions_between_two_pages_starts_the_batch_anew(monkeypatch):
+    monkeypatch.setattr(registry, "_classes", {**registry._classes})
+    monkeypatch.setattr("ccc_django.groups.marking.MOST_MARKED", 2)
+
+    class Merged(Event, type="release.merged"):
+        course_name: Annotated[list[str], Indexed]
+
+    def register(most):
+        names = ["course_name", "user_id"]
+        groups.register("g", partition_by=names, handled_types=[Merged, CourseClosed], most_partitions=most)
+
+    register(100)
+    store.append([UserJoinedCourse(course_name=name, user_id="joe") for name in "abcdefgh"])
+    while groups.advance("g"):
+        pass
+    wide, *closed = store.append([Merged(course_name=[*"abcd"]), *(CourseClosed(course_name=n) for n in "efgh")])
+    assert groups.advance("g")
+    register(3)
+    delivered = []
+    while claimed := groups.claim_next("g", worker="w"):
+        delivered += claimed.messages
+    assert sorted(message.position for message in delivered) == [message.position for message in closed]
+    assert DeadLetter.objects.get().position == wide.position
+
+
+def test_one_partition_that_cannot_be_read_does_not_stop_the_others(monkeypatch):
+    registered()
+    course("Algebra", "History")
+    fetched = fetching.rows
+
+    def broken(types, names, pairs, **bounds):
+        if bounds["upto"] == store.head() - 1:
+            raise OSError("no")
+        return fetched(types, names, pairs, **bounds)
+
+    monkeypatch.setattr("ccc_django.models.fetching.rows", broken)
+    registered(first_pause=timedelta(hours=1), longest_pause=timedelta(hours=1))
+    with pytest.raises(OSError, match="no"):
+        claim()
+    assert claim().partition_value == {"course_name": "History"}
+    assert claim() is None
+    broken_one = Offset.objects.get(partition_key__contains="Algebra")
+    assert (broken_one.error, broken_one.attempts) == ("OSError: no", 0)
+
+
+def test_the_guard_of_a_replayed_letter_knows_how_far_the_partition_is():
+    letter = dead_letter()
+    groups.ack(claim())
+    dead_letters.replay(letter)
+    again = claim()
+    assert again.messages[0].position == letter.position
+    store.append(TermStarted(), guard=again.guard)
+
+
+def test_nothing_done_of_a_replayed_letter_leaves_it_on_its_way():
+    letter = dead_letter()
+    dead_letters.replay(letter)
+    groups.ack(claim(), position=letter.position - 1)
+    assert claim().dead_letter == letter.pk
+
+
+def test_a_letter_is_not_blamed_for_what_another_message_did():
+    letter = dead_letter()
+    claim(lease=OVER)
+    dead_letters.replay(letter)
+    assert claim().dead_letter == letter.pk
+
+
+def test_a_discarded_letter_before_which_the_partition_was_put_comes_with_the_rest():
+    letter = dead_letter()
+    dead_letters.discard(letter)
+    groups.seek("courses", to="beginning")
+    assert dead_letters.replay(letter) == 1
+    letter.refresh_from_db()
+    assert letter.status == "replayed"
+    positions = []
+    while claimed := claim():
+        positions += [message.position for message in claimed.messages]
+        groups.ack(claimed)
+    assert positions == [letter.position, letter.position + 1, letter.position + 2]
+
+
+def test_a_letter_of_a_partition_that_was_forgotten_is_not_replayed():
+    letter = dead_letter()
+    dead_letters.discard(letter)
+    groups.reset("courses", forget=True)
+    assert dead_letters.replay(letter) == 0
+    letter.refresh_from_db()
+    assert letter.status == "discarded"
+
+
+def test_a_letter_whose_message_is_gone_says_so():
+    letter = dead_letter()
+    groups.ack(claim())
+    StoredMessage.objects.filter(pk=letter.position).delete()
+    dead_letters.replay(letter)
+    assert claim() is None
+    letter.refresh_from_db()
+    assert (letter.status, letter.error) == ("open", "LookupError: the message is not in the log any more")
+
+
+def test_an_error_is_an_exception():
+    registered()
+    course("Algebra")
+    with pytest.raises(TypeError, match="the exception itself"):
+        groups.release(claim(), error="no")
+
+
+def test_a_release_without_error_keeps_the_last_one():
+    registered(max_attempts=None)
+    course("Algebra")
+    fail()
+    groups.release(claim())
+    assert Offset.objects.get().error == "ValueError: no"
 
 
 def test_giving_up_is_undone_with_the_transaction_around_it():

@@ -97,6 +97,12 @@ def test_a_time_is_the_first_message_that_was_appended_at_or_after_it(group):
     assert groups.seek(group, to=moment + timedelta(days=9)) == store.head() + 1
 
 
+def test_the_time_of_a_message_is_its_place(group):
+    stored = joined(2)
+    assert groups.seek(group, to=stored[0].envelope.appended_at) == stored[0].position
+    assert handled() == positions(stored)
+
+
 def test_back_and_forth_loses_nothing(group):
     stored = joined(3)
     assert handled() == positions(stored)

@@ -39,5 +39,4 @@ RETURNING
     (SELECT epoch FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS epoch,
     (SELECT handled_types FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS handled_types,
     (SELECT partition_by FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS partition_by,
-    (SELECT retry FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS retry,
-    (SELECT most_partitions FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS most_partitions
+    (SELECT retry FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS retry

@@ -2,6 +2,7 @@
 SELECT
     known.status = 'active' OR coalesce(known.retry_at <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'), 0),
     coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'ccc_messages'), 0) > known.watermark,
+    known.watermark,
     EXISTS (
         SELECT 1 FROM ccc_offsets AS ready INDEXED BY ccc_offsets_ready
         WHERE ready.group_id = known.id AND ready.next_position IS NOT NULL AND ready.blocked_until IS NULL
