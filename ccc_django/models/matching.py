@@ -20,7 +20,7 @@ from ccc_django.models.stored_message import StoredMessage, message_of
 from ccc_django.wanted import EVERYTHING, Wanted
 
 Head = tuple[int, str, bool]
-FEW, MANY = 64, 1_024  # entries that are counted to find the part with the fewest
+FEW, MANY = 64, 256  # entries that are counted to find the part with the fewest
 
 
 def messages_and_head(

@@ -35,9 +35,9 @@ first AS MATERIALIZED (  -- for each shape and choice: the part with the fewest 
                         WHERE entry.key_pair = wanted.pair AND entry.shape = need.shape
                           AND entry.position > (SELECT %(after)s::bigint) AND entry.position <= (SELECT %(upto)s::bigint)
                         ORDER BY entry.position
-                        LIMIT 1024
+                        LIMIT 256
                     ) AS entry
-                    LIMIT 1024
+                    LIMIT 256
                 ) AS entry
             ) AS counted
             WHERE first.entries >= 64 AND need.shape = first.shape AND need.choice = first.choice

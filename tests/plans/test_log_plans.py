@@ -86,7 +86,8 @@ def test_new_values_are_looked_up_by_index(log):
 
 def assert_no_scans(plan: str) -> None:
     highest = float(re.search(r"\.\.(\d+)", plan)[1])
-    assert highest < 20_000, f"PostgreSQL compiles from 100,000 on, and this must not grow with the log: {plan}"
+    assert "Bitmap" not in plan, f"in the order of the index, so that a limit ends it: {plan}"
+    assert highest < 50_000, f"PostgreSQL compiles from 100,000 on, and this must not grow with the log: {plan}"
     for table in ("ccc_messages", "ccc_message_key_pairs", "ccc_key_pairs"):
         assert not re.search(rf"Seq Scan on {table}\b", plan), plan
     assert not re.search(r'ccc_message_key_pairs_position.*\n.*Index Cond: \(\("position" >', plan), plan
