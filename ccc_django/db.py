@@ -1,5 +1,6 @@
 """Database: runs our statements, by name, on the connection that Django has open."""
 
+from functools import cache
 from typing import Any
 
 from django.db import connections
@@ -19,7 +20,12 @@ def connection() -> BaseDatabaseWrapper:
 
 def is_sqlite() -> bool:
     """Whether the log is in SQLite."""
-    return connection().vendor == "sqlite"
+    return _vendor(conf.database) == "sqlite"
+
+
+@cache
+def _vendor(database: str) -> str:
+    return connections[database].vendor
 
 
 def in_transaction() -> bool:
