@@ -54,7 +54,7 @@ def calls() -> dict[str, dict[str, object]]:
     ids = list(Offset.objects.filter(pk__gte=offset.pk).order_by("pk").values_list("pk", flat=True)[:5])
     middle = offset.next_position
     return {
-        "look_at_group": {"name": "g"},
+        "look_at_group": {"name": "g", **floor},
         "claim_partition": {**claim, **floor, "look_for_late": False},
         "claim_partition from the beginning": {
             **claim, "floor_epoch": 0, "floor_position": 0, "floor_id": 0, "look_for_late": True,
@@ -63,7 +63,9 @@ def calls() -> dict[str, dict[str, object]]:
             "types": group.handled_types, "names": group.partition_by, "pairs": pairs,
             "after": offset.last_position, "upto": offset.head_position, "most": 101,
         },
+        "fetch_types": {"types": [Closed.type], "after": middle, "upto": 10**9, "most": 101},
         "ack_claim": {**fence, "position": middle, "known_next": None},
+        "pass_claim": {**fence, "position": middle},
         "release_claim": {**fence, "paused": True, "pause": 1.0, "attempts": 1, "error": "no"},
         "renew_claim": {**fence, "lease": 60.0},
         "carried_values": {
@@ -141,6 +143,9 @@ SQLITE = {
     "look_at_group": ["ccc_offsets_ready", "ccc_offsets_blocked"],
     "claim_partition": ["ccc_offsets_ready", "ccc_offsets_blocked"],
     "matching_positions": ["key_pair=? AND shape=?"],
+    "positions_of_pair": ["SEARCH entry USING", "key_pair=? AND shape=? AND position>?"],
+    "positions_of_type": ["ccc_messages_type", "message_type=? AND position>?"],
+    "pass_claim": ["SEARCH ccc_offsets USING INTEGER PRIMARY KEY"],
     "rank_by_entries": ["key_pair=? AND shape=?"],
     "messages_at": ["SEARCH message USING INTEGER PRIMARY KEY"],
     "ack_claim": ["SEARCH ccc_offsets USING INTEGER PRIMARY KEY"],
