@@ -54,7 +54,7 @@ def _claimed(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | N
         is_active, is_behind, watermark, is_open = _state(name, look)
         look.advanced()
         has_advanced = is_active and is_behind and advance(name, beyond=watermark)
-        if ack is None and not has_advanced and not (is_active and is_open):
+        if look.is_idle and ack is None and not has_advanced and not (is_active and is_open):
             return None
     claimed = _looked(call, look, ack)
     while claimed is None and _advanced(name, look):

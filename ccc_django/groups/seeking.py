@@ -11,6 +11,7 @@ from django.utils.timezone import is_naive
 
 from ccc_django.conf import conf
 from ccc_django.groups import lifecycle
+from ccc_django.groups.looking import look_at
 from ccc_django.models import ConsumerGroup, DeadLetter, Offset, OffsetKeyPair, StoredMessage
 from ccc_django.models.dead_letter import DeadLetterQuerySet, LetterStatus
 from ccc_django.partitions import Partition
@@ -26,6 +27,7 @@ def seek(name: str, *, to: Place, partition: Mapping[str, Any] | None = None) ->
     was acked before is delivered as replayed.
     """
     first = position_of(to)
+    look_at(name).lower_to(0)
     with transaction.atomic(using=conf.database):
         group = lifecycle.locked(name)
         if partition is None:

@@ -5,9 +5,9 @@ WITH found AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT message.position
         FROM ccc_messages AS message
-        WHERE message.message_type = handled.type
-          AND message.position > (SELECT %(after)s::bigint) AND message.position <= (SELECT %(upto)s::bigint)
-        ORDER BY message.position
+        WHERE (message.message_type, message.position) > (handled.type, (SELECT %(after)s::bigint))
+          AND (message.message_type, message.position) <= (handled.type, (SELECT %(upto)s::bigint))
+        ORDER BY message.message_type, message.position  -- only the index on both has this order
         LIMIT (SELECT %(most)s::bigint)
     ) AS entry
     ORDER BY position
