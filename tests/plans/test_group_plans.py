@@ -63,7 +63,7 @@ def calls() -> dict[str, dict[str, object]]:
             "types": group.handled_types, "names": group.partition_by, "pairs": pairs,
             "after": offset.last_position, "upto": offset.head_position, "most": 101,
         },
-        "fetch_types": {"types": [Closed.type], "after": middle, "upto": 10**9, "most": 101},
+        "fetch_types": {"types": [Closed.type], "after": middle, "upto": 10**9, "most": 11},
         "ack_claim": {**fence, "position": middle, "known_next": None},
         "pass_claim": {**fence, "position": middle},
         "release_claim": {**fence, "paused": True, "pause": 1.0, "attempts": 1, "error": "no"},
