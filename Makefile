@@ -1,15 +1,15 @@
 # ccc_django: make alone explains the commands.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes bench-groups proof clean demo-environment environment
+.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes bench-groups bench-consume proof clean demo-environment environment
 
 PYTHON ?=
 export PYTHON
 bin := .venv/bin
-extras := postgres,api,admin,cli,test
+extras := postgres,api,admin,cli,metrics,tracing,test
 suite := $(bin)/python -m pytest -n auto --cov --cov-append --cov-report= --cov-fail-under=0
 
 help:  ## explain the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: demo-environment  ## see it run: a term of courses and orders, on SQLite (ARGS= for the job's options)
 	@$(bin)/python example_project/manage.py migrate --verbosity 0
@@ -45,12 +45,15 @@ bench-indexes: environment  ## filters and payload indexes alone
 bench-groups: environment  ## consumer groups alone
 	@$(bin)/python -m benchmarks groups
 
+bench-consume: environment  ## consumers alone, beside other job queues for Python
+	@$(bin)/python -m benchmarks consume
+
 bench-append: environment  ## append and read alone
 	@$(bin)/python -m benchmarks append append_sqlite reads
 
 proof: environment  ## the long forms of the proofs (more examples of every property test)
-	$(bin)/python -m pytest --database sqlite --proof --hypothesis-profile proof tests/messages tests/flow tests/concurrency
-	$(bin)/python -m pytest --database postgres --proof --hypothesis-profile proof tests/messages tests/flow tests/concurrency
+	$(bin)/python -m pytest --database sqlite --proof --hypothesis-profile proof tests/messages tests/flow tests/concurrency tests/worker
+	$(bin)/python -m pytest --database postgres --proof --hypothesis-profile proof tests/messages tests/flow tests/concurrency tests/worker
 
 clean:  ## remove everything that the other commands made
 	rm -rf .venv build dist docs/_build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -6,7 +6,13 @@ What touches the database is reached by module: ``from ccc_django import store``
 from ccc_django.attributes import Indexed, KeyPair, Sensitive, Unindexed
 from ccc_django.canonical import key_pair_id
 from ccc_django.conditions import Condition
+from ccc_django.consumers.actions import RunAfterCommit, RunInTransaction, Schedule
+from ccc_django.consumers.base import decides, evolves, reacts
+from ccc_django.consumers.decider import CommandRejected, Decider
+from ccc_django.consumers.functions import consumer
+from ccc_django.consumers.projector import Projector
 from ccc_django.declarations import upcast
+from ccc_django.errors import DomainError
 from ccc_django.expressions import where
 from ccc_django.filters import Filter
 from ccc_django.guards import Guard
@@ -21,18 +27,29 @@ __all__ = [
     "STOP_GROUP",
     "STOP_PARTITION",
     "Command",
+    "CommandRejected",
     "Condition",
+    "Decider",
+    "DomainError",
     "Event",
     "Filter",
     "Guard",
     "Indexed",
     "KeyPair",
     "Message",
+    "Projector",
     "Retry",
+    "RunAfterCommit",
+    "RunInTransaction",
+    "Schedule",
     "Sensitive",
     "Unindexed",
     "UnknownMessage",
+    "consumer",
+    "decides",
+    "evolves",
     "key_pair_id",
+    "reacts",
     "upcast",
     "where",
 ]

@@ -7,6 +7,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
+from django.utils.module_loading import autodiscover_modules
 from django.utils.translation import gettext_lazy as _
 
 from ccc_django.conf import conf
@@ -22,11 +23,14 @@ class CCCDjangoConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Let Django's check framework know our checks."""
+        """Let Django know our checks, and us the messages and consumers of every app."""
         from ccc_django import checks  # noqa: F401, PLC0415 - importing registers them
 
         refuse_missing_driver()
         connection_created.connect(teach_sqlite, dispatch_uid="ccc_django")
+        autodiscover_modules("messages", "consumers")
+        from ccc_django.consumers import checking  # noqa: F401, PLC0415 - as above
+
         post_migrate.connect(sync_indexes, sender=self, dispatch_uid="ccc_django")
 
 

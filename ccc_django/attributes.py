@@ -6,6 +6,7 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, NamedTuple, NewType, get_args, get_origin
 from uuid import UUID
 
@@ -107,6 +108,33 @@ def is_sensitive_path(fields: Mapping[str, FieldInfo], path: list[str]) -> bool:
     return is_sensitive(field) or any(
         len(path) > 1 and is_sensitive_path(model.model_fields, path[1:]) for model in _models(field.annotation)
     )
+
+
+@cache
+def sensitive_names(model: type[BaseModel]) -> frozenset[str]:
+    """Names of fields that must not be shown, of a model and of everything that its fields may hold, at any depth."""
+    return frozenset(_sensitive_names(model, set()))
+
+
+def _sensitive_names(annotation: Any, seen: set[Any]) -> Iterator[str]:
+    annotation, _ = unwrapped(annotation)
+    if isinstance(annotation, type) and annotation not in seen:
+        seen.add(annotation)
+        for name, inner, said in _fields(annotation):
+            if any(_is_marker(mark, Sensitive) for mark in said):
+                yield name
+            yield from _sensitive_names(inner, seen)
+    for part in get_args(annotation):
+        yield from _sensitive_names(part, seen)
+
+
+def _fields(kind: type) -> Iterator[tuple[str, Any, list[Any]]]:
+    """The fields of a model, a dataclass or a typed dictionary, with everything that Annotated says about them."""
+    if issubclass(kind, BaseModel):
+        yield from ((name, field.annotation, marks(field)) for name, field in kind.model_fields.items())
+    elif dataclasses.is_dataclass(kind) or hasattr(kind, "__total__"):  # as typed dictionaries have
+        hints = typing.get_type_hints(kind, include_extras=True)
+        yield from ((name, hint, list(_nested_marks(hint))) for name, hint in hints.items())
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

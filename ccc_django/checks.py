@@ -15,6 +15,7 @@ from ccc_django.conf import conf
 from ccc_django.errors import ExtraMissing, NotIndexed
 from ccc_django.extras import require
 from ccc_django.indexes import in_code
+from ccc_django.limits import HealthLimits, health_limits
 from ccc_django.models import StoredMessage
 
 ENGINES = ("postgresql", "sqlite")
@@ -67,6 +68,17 @@ def check_filters(**_options: Any) -> list[CheckMessage]:
             hint = _("Add the index to INDEXES in the same ccc_indexes.py.")
             problems.append(Error(message, hint=hint, id="ccc_django.E008"))
     return [*problems]
+
+
+@register(TAG)
+def check_health_limits(**_options: Any) -> list[CheckMessage]:
+    """Limits that nobody understands would be found when somebody looks whether all is well."""
+    try:
+        health_limits(conf.health)
+    except ValueError as problem:
+        hint = _("There are: %s") % ", ".join(HealthLimits.model_fields)
+        return [Error(str(problem), hint=hint, id="ccc_django.E009")]
+    return []
 
 
 def _check_router() -> Iterator[CheckMessage]:

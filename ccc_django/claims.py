@@ -14,7 +14,8 @@ class Claim:
     """What a worker holds until its lease is over: messages in order, and the guard for decisions on them.
 
     The token is its fence: whoever lost the claim can no longer ack, release or renew. ``dead_letter`` is the id of the
-    one that is delivered again, if it is one.
+    one that is delivered again, if it is one. ``again`` says that these messages were given up
+    once, and come again because the partition was moved back.
     """
 
     group: str
@@ -32,6 +33,7 @@ class Claim:
     epoch: int = 1
     retry: Retry = field(default_factory=Retry)
     dead_letter: int | None = None
+    again: bool = False
 
     @property
     def position(self) -> int:

@@ -5,8 +5,9 @@ from typing import Any, Generic, TypeVar, overload
 try:
     from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured
+    from django.utils.functional import empty
 except ModuleNotFoundError:  # a Spark executor has no Django
-    settings, ImproperlyConfigured = None, Exception  # type: ignore[assignment,misc]
+    settings, ImproperlyConfigured, empty = None, Exception, None  # type: ignore[assignment,misc]
 
 T = TypeVar("T")
 
@@ -38,14 +39,20 @@ class Conf:
     prepare = Setting(True)  # noqa: FBT003 - a default, not an argument
     strict_filters = Setting(False)  # noqa: FBT003 - a default, not an argument
     notify = Setting(True)  # noqa: FBT003 - a default, not an argument
+    listen = Setting(True)  # noqa: FBT003 - a default, not an argument
+    beat_every = Setting(10.0)
+    sweep_every = Setting(5.0)
+    sample_every = Setting(60.0)
+    grace = Setting(30.0)
+    health: Setting[dict[str, Any]] = Setting({})
 
 
 def configured(name: str, default: T) -> T:
     """The project's value, or the default where no project is set up, as on a Spark executor."""
     try:
         # Asked of what Django's lazy settings wrap: they take ten times as long to say that a name is not there.
-        wrapped: Any = vars(settings)["_wrapped"] if settings.configured else settings
-        value: T = getattr(wrapped, name, default)
+        wrapped: Any = object.__getattribute__(settings, "_wrapped") if settings is not None else empty
+        value: T = getattr(settings if wrapped is empty else wrapped, name, default)
     except ImproperlyConfigured:
         return default
     return value

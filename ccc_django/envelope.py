@@ -13,6 +13,7 @@ from ccc_django.canonical import in_utc, stored_form
 
 MAX_NAME = 255
 MAX_TAGS = 100
+NOTES = frozenset({"consumer", "traceparent", "tracestate"})  # metadata that we add: messages are not told apart by it
 
 
 class Envelope(NamedTuple):

@@ -13,14 +13,26 @@ CCCError
 ├── AppendConflict        something relevant has happened: read again and decide again
 ├── AppendInterrupted     deadlock or lock time-out: the outermost transaction must run again
 ├── UnknownGroup          there is no consumer group of this name
+├── UnknownPartition      a group has no partition with these values
 ├── PartitionChanged      a group with progress cannot be partitioned anew
 ├── NoPartition           a dead letter of too many partitions cannot be delivered again to one
 ├── ClaimLost             somebody else has the partition, or it was reset: nothing has changed
+├── PartitionBusy         a command could not be handled at once; it is in the log, and workers will
+├── CommandFailed         a command that a worker has given up: it is a dead letter
+├── GroupTaken            two consumers claim one group
+├── UnknownConsumer       no consumer of this group, or none for this command, is declared
+├── NotUnderstood         a message that a state depends on cannot be expressed by its class
+├── ProjectionNotReady    a version of a projection that is not there, or has not caught up
+├── MessageNotFound       no message, or more than one, is meant by an id, a part of it, or a position
+├── LogHasMessages        something that is for an empty log was asked of one that has messages
 ├── DuplicateMessage      a message with this id is in the log, with other content
 ├── WrongIsolation        the transaction sees the past: READ COMMITTED is needed
 ├── ReadFromReplica       positions are read from the database that they are written to
+├── LogFrozen             a test has frozen the log, and something was to be appended or scheduled
+├── NotDrained            a test has drained its groups, and something is left to do
 └── ExtraMissing          an optional package is needed and not installed
 
+A ``DomainError`` is yours: a decider raises it, or a class of its own, to reject a command.
 A payload that does not fit its class raises pydantic's ``ValidationError``, which names class and field.
 """
 
@@ -114,7 +126,20 @@ class UnknownGroup(CCCError, LookupError):
     """There is no consumer group of this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"There is no consumer group {name!r}: groups.register({name!r}, …) makes one.")
+        super().__init__(
+            f"There is no consumer group {name!r}. manage.py ccc_groups lists those that there are; manage.py consume "
+            "makes those of consumers.py, groups.register(…) any other."
+        )
+
+
+class UnknownPartition(CCCError, LookupError):
+    """A group has no partition with these values."""
+
+    def __init__(self, group: str, key: str) -> None:
+        super().__init__(
+            f"{group} has no partition {key}: no message with these values has come so far. The number 1 is not the "
+            'text "1".'
+        )
 
 
 class PartitionChanged(CCCError, ValueError):
@@ -142,6 +167,42 @@ class ClaimLost(CCCError):
         return type(self), (self.claim,)
 
 
+class DomainError(Exception):
+    """A command is rejected for a reason of the domain: raise it, or a class derived from it, in a decider."""
+
+
+class PartitionBusy(CCCError):
+    """A command was appended and could not be handled at once; it is in the log, and workers will handle it."""
+
+
+class CommandFailed(CCCError):
+    """A command that a worker has given up on, while handle() waited for it: it is a dead letter."""
+
+
+class GroupTaken(CCCError, TypeError):
+    """Two consumers claim one group."""
+
+
+class UnknownConsumer(CCCError, LookupError):
+    """Nobody is declared for a group, or for a command."""
+
+
+class NotUnderstood(CCCError):
+    """A message that its class cannot express: what depends on it waits until it can."""
+
+
+class ProjectionNotReady(CCCError):
+    """A version of a projection that cannot be switched to."""
+
+
+class MessageNotFound(CCCError, LookupError):
+    """No message, or more than one, is meant by an id, a part of it, or a position."""
+
+
+class LogHasMessages(CCCError):
+    """Something that is for an empty log was asked of one that has messages."""
+
+
 class DuplicateMessage(CCCError, ValueError):
     """A message with this id is in the log already, with other content."""
 
@@ -152,6 +213,14 @@ class WrongIsolation(CCCError):
 
 class ReadFromReplica(CCCError):
     """Positions are read from the database that they are written to."""
+
+
+class LogFrozen(CCCError, AssertionError):
+    """Something was to be appended or scheduled while a test had frozen the log."""
+
+
+class NotDrained(CCCError, AssertionError):
+    """A test has drained its groups, and something is left that cannot be done now, or there is no end to it."""
 
 
 class ExtraMissing(CCCError, ImportError):

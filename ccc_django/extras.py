@@ -13,6 +13,8 @@ EXTRA_OF = {
     "admin_interface": "admin",
     "pyspark": "spark",
     "rich": "cli",
+    "prometheus_client": "metrics",
+    "opentelemetry": "tracing",
     "factory": "test",
 }
 

@@ -241,6 +241,14 @@ class Message(BaseModel):
         return copy
 
 
+def noted(message: "M", **notes: str) -> "M":
+    """A copy whose metadata also has some notes of ours; the message as it is, if it has one of them by itself."""
+    if not notes or not notes.keys().isdisjoint(message.envelope.metadata):
+        return message
+    metadata = {**message.envelope.metadata, **notes}
+    return message._in(message.envelope._replace(metadata=metadata))  # noqa: SLF001 - a method would be a name that payloads cannot have
+
+
 def reserved_names() -> frozenset[str]:
     """What a payload attribute cannot be called: every public name of a message, except pydantic's own."""
     names = (name for name in vars(Message) if not name.startswith(("_", "model_")))

@@ -4,7 +4,6 @@ It is sent after the outermost commit and outside of the append's transaction: i
 of the database.
 """
 
-import logging
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,16 +11,14 @@ from typing import Any
 
 from django.db import Error, transaction
 
-from ccc_django import db
+from ccc_django import db, stages, wording
 from ccc_django.canonical import hex_digest
 from ccc_django.conf import conf
 from ccc_django.locks import key
 
-logger = logging.getLogger(__name__)
-
 CHANNEL = "ccc_django"
 INTERVAL = 0.01  # seconds in which a process announces a type once
-POLL = 0.05  # seconds between two looks at SQLite, which cannot call
+POLL = 0.125  # seconds between two looks at SQLite, which cannot call
 MOST_BYTES = 7_900  # PostgreSQL takes 8,000
 
 LOOK_AGAIN = 1.0  # seconds until a process looks again whether anybody listens
@@ -34,7 +31,7 @@ _listeners = False
 
 def announce(types: Iterable[str]) -> None:
     """Tell listeners, after the outermost commit, that messages of these types may have come."""
-    if _nobody_listens() or not conf.notify or db.is_sqlite():
+    if _nobody_listens() or not conf.notify or db.is_sqlite() or db.is_managed_by_hand():
         return
     known = sorted(set(types))
     transaction.on_commit(lambda: _send(known), using=conf.database)
@@ -63,8 +60,9 @@ def _send(types: list[str]) -> None:
     try:
         if _somebody_listens(now):
             db.rows("notify", channel=CHANNEL, payload=payload if len(payload.encode()) <= MOST_BYTES else "")
+            stages.notified(fresh)
     except Error:
-        logger.warning("Listeners were not notified; they will find the messages when they look.", exc_info=True)
+        wording.not_notified(exc_info=True)
 
 
 def wait(types: Iterable[str] = (), timeout: float = 1.0) -> bool:
@@ -117,14 +115,15 @@ class Poller:
     """Looks at SQLite now and then."""
 
     def __init__(self) -> None:
-        self.head = db.rows("head")[0][0]
+        self.head, self.looked_at = db.rows("head")[0][0], time.monotonic()
 
     def wait(self, timeout: float) -> bool:
         """Whether messages have come within the time."""
         deadline = time.monotonic() + timeout
-        while (head := db.rows("head")[0][0]) == self.head:
-            if (left := deadline - time.monotonic()) <= 0:
-                return False
-            time.sleep(min(POLL, left))
-        self.head = head
-        return True
+        while (look_at := self.looked_at + POLL) <= deadline:
+            time.sleep(max(0.0, look_at - time.monotonic()))
+            before, self.head, self.looked_at = self.head, db.rows("head")[0][0], time.monotonic()
+            if self.head != before:
+                return True
+        time.sleep(max(0.0, deadline - time.monotonic()))
+        return False

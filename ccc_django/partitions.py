@@ -46,6 +46,14 @@ def partition_of(value: Mapping[str, Any]) -> Partition:
     return Partition(tuple(KeyPair(name, canonical_text(stored_form(value[name]))) for name in sorted(value)))
 
 
+def belongs(message: Message, value: Mapping[str, Any]) -> bool:
+    """Whether a message belongs to the partition with these values, by conditional AND."""
+    wanted = {*partition_of(value).pairs}
+    carried = [pair for pair in message.key_pairs if pair.name in value]
+    agreeing = {pair.name for pair in carried if pair in wanted}
+    return not wanted or (bool(carried) and agreeing == {pair.name for pair in carried})
+
+
 class TooManyPartitions(Exception):
     """A message whose lists belong to more partitions than its group allows."""
 

@@ -15,6 +15,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 from pydantic_core import to_json
 
+from ccc_django import patience
 from ccc_django.conf import conf
 from ccc_django.pipeline import Send, beginning, journey
 from ccc_django.sql import numbered
@@ -22,7 +23,7 @@ from ccc_django.sql import numbered
 Row = tuple[Any, ...]
 Call = tuple[str, dict[str, Any]]
 
-UNPREPARED = {"savepoint", "release_savepoint", "rollback_to_savepoint"}
+UNPREPARED = {"savepoint", "release_savepoint", "rollback_to_savepoint", "commit"}
 ESCAPED_OTHERWISE = re.compile(rb'\\[^"\\]')  # by JSON than by arrays, which know only these two
 
 _prepared: WeakKeyDictionary[Connection[Any], dict[str, bytes]] = WeakKeyDictionary()
@@ -35,11 +36,18 @@ def in_one_trip(database: BaseDatabaseWrapper, calls: tuple[Call, ...], needed: 
     database.validate_no_broken_transaction()
     raw: Any = database.connection
     started = time.monotonic()
+    first = _hurry()
     with database.wrap_database_errors, raw.lock:
-        rows = _rows(raw, _results(raw, calls)[:needed])
+        rows = _rows(raw, _results(raw, (*first, *calls))[len(first) : len(first) + needed])
     if database.queries_logged:
         _log(database, calls, time.monotonic() - started)
     return rows
+
+
+def _hurry() -> list[Call]:
+    """Who waits for an answer lets no lock be waited for longer."""
+    left = patience.milliseconds()
+    return [] if left is None else [("limit_waiting", {"limit": f"{left}ms"})]
 
 
 def _log(database: BaseDatabaseWrapper, calls: tuple[Call, ...], seconds: float) -> None:

@@ -1,6 +1,6 @@
 """The pages of the tests' own project."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
-urlpatterns = [path("admin/", admin.site.urls)]
+urlpatterns = [path("admin/", admin.site.urls), path("ccc/", include("ccc_django.urls"))]

@@ -143,7 +143,7 @@ class ConsumerGroupAdmin(ReadOnlyAdmin):
 
 def to_stop(selected: Groups) -> Question:
     """What a stop does."""
-    found = [groups.status(group.name) for group in selected[:MOST_SHOWN]]
+    found = [groups.preview("stop", group.name) for group in selected[:MOST_SHOWN]]
     return Question(
         action="stop",
         title=_("Stop groups"),
@@ -152,13 +152,13 @@ def to_stop(selected: Groups) -> Question:
             "their workers cannot ack any more, and the messages will be delivered again."
         ),
         columns=[_("group"), _("status"), _("claims that are fenced")],
-        rows=[(each.name, GroupStatus(each.status).label, each.claims) for each in found],
+        rows=[(each.group, GroupStatus(each.status).label, each.claims) for each in found],
     )
 
 
 def to_reset(selected: Groups) -> Question:
     """What a reset does."""
-    found = [(group, groups.status(group.name)) for group in selected[:MOST_SHOWN]]
+    found = [groups.preview("reset", group.name) for group in selected[:MOST_SHOWN]]
     return Question(
         action="reset",
         title=_("Reset groups"),
@@ -173,7 +173,7 @@ def to_reset(selected: Groups) -> Question:
             _("claims that are fenced"),
             _("dead letters that are delivered again"),
         ],
-        rows=[(group, group.start, each.partitions, each.claims, each.dead_letters) for group, each in found],
+        rows=[(each.group, each.first, each.partitions, each.claims, each.dead_letters) for each in found],
     )
 
 

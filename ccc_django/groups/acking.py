@@ -1,11 +1,12 @@
 """Ack and renew: a claim ends with progress, or goes on; whoever has lost it changes nothing."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NoReturn
 
 from django.db import transaction
 
-from ccc_django import db, dead_letters
+from ccc_django import db, dead_letters, stages
 from ccc_django.claims import Claim
 from ccc_django.conf import conf
 from ccc_django.errors import ClaimLost
@@ -28,6 +29,18 @@ def ack(claim: Claim, *, position: int | None = None) -> None:
     pass_to(claim, done, known_next=claim.after(done))
 
 
+def go_on(claim: Claim, *, position: int) -> Claim:
+    """The messages of the batch up to a position are done; the claim of the rest, which stays in hand."""
+    done = acked_position(claim, position)
+    if done == claim.position:
+        raise ValueError(f"Nothing is left of the batch behind {done}: ack it.")
+    if not db.rows("keep_claim", **fence(claim), position=done):
+        lose(claim)
+    stages.acked(claim, done)
+    left = next(number for number, message in enumerate(claim.messages) if (message.position or 0) > done)
+    return replace(claim, messages=claim.messages[left:], attempt=1)
+
+
 def acked_position(claim: Claim, position: int | None) -> int:
     """The position to which a batch is done, which must be one of it, or the one before."""
     first = claim.messages[0].position or 0
@@ -40,6 +53,7 @@ def acked_position(claim: Claim, position: int | None) -> int:
 def pass_to(claim: Claim, position: int, *, known_next: int | None = None) -> None:
     """Go on behind a position."""
     freed(claim, db.in_one_trip(ack_call(claim, position, known_next))[0])
+    stages.acked(claim, position)
 
 
 def ack_call(claim: Claim, position: int, known_next: int | None) -> Any:
@@ -52,6 +66,10 @@ def end_replay(claim: Claim, *, error: BaseException | None) -> None:
     with transaction.atomic(using=conf.database):
         freed(claim, db.rows("ack_replay", **fence(claim)))
         dead_letters.end_replay(claim, error)
+        if error is None:
+            stages.acked(claim, claim.position)
+        elif claim.messages:
+            stages.gave_up(claim, claim.messages[0], error)
 
 
 def renew(claim: Claim, *, lease: timedelta = LEASE) -> None:

@@ -5,24 +5,29 @@ partition that shares its values. One worker at a time advances a group; the oth
 """
 
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.db import transaction
 from pydantic_core import from_json, to_json
 
-from ccc_django import db, dead_letters
+from ccc_django import db, dead_letters, stages
 from ccc_django.attributes import KeyPair
 from ccc_django.conf import conf
 from ccc_django.groups import marking
 from ccc_django.groups.looking import look_at
-from ccc_django.models import ConsumerGroup, StoredMessage
+from ccc_django.models import StoredMessage
 from ccc_django.partitions import Partition, TooManyPartitions, partitions_of
-from ccc_django.store.reading import head
+from ccc_django.store.reading import checked_head
+from ccc_django.wanted import EVERYTHING
 
 BATCH = 2_000  # messages a transaction
 SCANNED = 50_000  # positions that are looked at for a new type in one transaction
 
 Carried = dict[str, dict[KeyPair, None]]
+Values = tuple[tuple[Any, Any, Any], ...]  # digests, names and values of what a message carries
+POSITION_AND_TYPE = itemgetter(0, 1)
 
 
 class Advanced(NamedTuple):
@@ -62,75 +67,104 @@ def advance(name: str, *, beyond: int = -1) -> bool:
 
     There is nothing to do for whoever finds another worker at it, nor if nothing is final beyond a position.
     """
-    final = head()
-    if final <= beyond:
-        return False
+    is_alone = not db.in_transaction()
     with transaction.atomic(using=conf.database):
-        group = _locked(name)
+        final, group, rows = _locked(name, beyond, lazy=is_alone)
         if group is None or (group.watermark >= final and not group.marking_upto):
             return False
-        batch = _next_batch(group, group.marking_upto or final)
+        batch = _next_batch(group, group.marking_upto or final, rows)
         if not group.marking_upto:
             _mark_full(name, group, batch)
         marks = [marking.Mark(sorted(pairs), span.low or 0, span.high or 0) for pairs, span in batch.partial.items()]
         place = marking.mark_partial(group.id, sorted(marks), group.marking_number, group.marking_after)
         look_at(name).lower_to(min((mark.low for mark in marks), default=None))
-        _go_on(group, batch.upto, place)
+        _pass(group, batch.upto, place, commits=is_alone and not db.is_sqlite())
+        stages.advanced(name, batch.upto)
     return True
 
 
-def _locked(name: str) -> Advanced | None:
+def _locked(name: str, beyond: int, *, lazy: bool) -> tuple[int, Advanced | None, list[db.Row] | None]:
+    """The head, the group, if nobody else is at it, and what comes next in the log, if that could be known before.
+
+    It is known if the group is where its caller saw it; who was idle asks for everything in one journey. Who is busy
+    may find somebody else at it, and does not read for nothing.
+    """
+    look = look_at(name)
+    calls: list[db.Call] = [("head", {}), ("lock_group", {"name": name, "lazy": lazy})]
     if db.is_sqlite():
-        db.rows("lock_append")  # become the writer before looking
-    rows = db.rows("lock_group", name=name)
-    if not rows:
-        return None
-    id, watermark, begins_at, names, types, most, catch_up_to, catch_up_types, *place, _ = rows[0]
+        calls.insert(0, ("lock_append", {}))  # become the writer before looking
+    elif look.names is not None and look.is_idle and beyond >= 0:
+        calls.append(("carried_values", _wanted(look.names, [], after=beyond, upto=EVERYTHING, every=True)))
+    [highest], found, *known = db.in_one_trip(*calls)[db.is_sqlite() :]
+    final = checked_head(*highest)
+    if not found:
+        return final, None, None
+    id, watermark, begins_at, names, types, most, catch_up_to, catch_up_types, *place, _, _ = found[0]
     listed = (from_json(names), from_json(types), most, catch_up_to, from_json(catch_up_types))
-    return Advanced(id, watermark, begins_at, *listed, *place)
+    group = Advanced(id, watermark, begins_at, *listed, *place)
+    is_as_seen = (watermark, group.names) == (beyond, look.names) and not group.catches_up and not group.marking_upto
+    look.names = group.names
+    return final, group, [row for row in known[0] if row[0] <= final] if known and is_as_seen else None
 
 
-def _next_batch(group: Advanced, final: int) -> Batch:
-    upto = min(final, group.catch_up_to, group.watermark + SCANNED) if group.catches_up else final
-    types = group.catch_up_types if group.catches_up else []
-    listed: dict[str, Any] = {"names": group.names, "types": types}
+def _wanted(names: list[str], types: list[str], *, after: int, upto: int, every: bool) -> dict[str, Any]:
+    listed: dict[str, Any] = {"names": names, "types": types}
     if db.is_sqlite():
         listed = {name: to_json(values).decode() for name, values in listed.items()}
-    every = not group.catches_up
-    rows = db.rows("carried_values", after=group.watermark, upto=upto, most=BATCH, every=every, **listed)
-    return _sorted_in(group, rows, upto)
+    return {"after": after, "upto": upto, "most": BATCH, "every": every, **listed}
+
+
+def _next_batch(group: Advanced, final: int, rows: list[db.Row] | None) -> Batch:
+    if rows is not None:
+        return _sorted_in(group, rows, final)
+    upto = min(final, group.catch_up_to, group.watermark + SCANNED) if group.catches_up else final
+    types = group.catch_up_types if group.catches_up else []
+    wanted = _wanted(group.names, types, after=group.watermark, upto=upto, every=not group.catches_up)
+    return _sorted_in(group, db.rows("carried_values", **wanted), upto)
 
 
 def _sorted_in(group: Advanced, rows: list[db.Row], upto: int) -> Batch:
-    messages: dict[int, tuple[str, Carried]] = {}
-    hexes: dict[KeyPair, str] = {}
-    for position, message_type, digest, name, value in rows:
-        _, carried = messages.setdefault(position, (message_type, {}))
+    """Messages that carry the same values, as many do, belong to the same partitions, and are looked at once."""
+    alike, count = _by_values(rows)
+    batch = Batch(upto=rows[-1][0] if count >= BATCH else upto)
+    handled = {*group.types}
+    for values, messages in alike.items():
+        positions = [position for position, message_type in messages if message_type in handled]
+        try:
+            _sort_in(batch, group, _carried(values, batch.hexes), positions)
+        except TooManyPartitions:
+            batch.too_wide += positions
+    return batch
+
+
+def _by_values(rows: list[db.Row]) -> tuple[dict[Values, list[tuple[int, str]]], int]:
+    """Positions and types of messages by the values that they carry, and how many messages there are."""
+    alike: dict[Values, list[tuple[int, str]]] = {}
+    count = 0
+    for message, found in groupby(rows, POSITION_AND_TYPE):
+        alike.setdefault(tuple([row[2:] for row in found]), []).append(message)
+        count += 1
+    return alike, count
+
+
+def _carried(values: Values, hexes: dict[KeyPair, str]) -> Carried:
+    carried: Carried = {}
+    for digest, name, value in values:
         if name is not None:
             pair = KeyPair(name, value)
             hexes[pair] = digest.hex() if isinstance(digest, bytes) else digest.hex
             carried.setdefault(name, {})[pair] = None
-    batch = Batch(upto=max(messages) if len(messages) >= BATCH else upto, hexes=hexes)
-    handled = {*group.types}
-    for position, (message_type, carried) in messages.items():
-        try:
-            _sort_in(batch, group, position, carried, is_handled=message_type in handled)
-        except TooManyPartitions:
-            if message_type in handled:
-                batch.too_wide.append(position)
-    return batch
+    return carried
 
 
-def _sort_in(batch: Batch, group: Advanced, position: int, carried: Carried, *, is_handled: bool) -> None:
+def _sort_in(batch: Batch, group: Advanced, carried: Carried, positions: list[int]) -> None:
     if len(carried) == len(group.names):
         for partition in partitions_of(carried, group.names, group.most_partitions):
-            span = batch.full.setdefault(partition, marking.Span())
-            if is_handled:
-                span.add(position)
-    elif carried and is_handled:
+            batch.full.setdefault(partition, marking.Span()).add(positions)
+    elif carried and positions:
         for partition in partitions_of(carried, carried, group.most_partitions):
             pairs = frozenset(batch.hexes[pair] for pair in partition.pairs)
-            batch.partial.setdefault(pairs, marking.Span()).add(position)
+            batch.partial.setdefault(pairs, marking.Span()).add(positions)
 
 
 def _mark_full(name: str, group: Advanced, batch: Batch) -> None:
@@ -142,17 +176,27 @@ def _mark_full(name: str, group: Advanced, batch: Batch) -> None:
     lowest = marking.mark_what_came_before(added, group.names, group.types, batch.upto)
     lows = [span.low for span in batch.full.values() if span.low]
     look_at(name).lower_to(min([*lows, *lowest], default=None))
-    for message in StoredMessage.objects.filter(position__in=batch.too_wide, position__gte=group.begins_at).messages():
+    if batch.too_wide:
+        _put_aside(name, group, batch.too_wide)
+
+
+def _put_aside(name: str, group: Advanced, positions: list[int]) -> None:
+    """Messages that belong to too many partitions are dead letters of the group."""
+    for message in StoredMessage.objects.filter(position__in=positions, position__gte=group.begins_at).messages():
         error = f"{TooManyPartitions.__name__}: it belongs to more than {group.most_partitions} partitions by its lists"
         dead_letters.put({"group_id": group.id}, message, error=error)
+        stages.put_aside(name, message, error)
 
 
-def _go_on(group: Advanced, upto: int, place: marking.Place | None) -> None:
+def _pass(group: Advanced, upto: int, place: marking.Place | None, *, commits: bool) -> None:
     """The watermark passes a batch when everything is marked; until then the place is kept."""
-    changes: dict[str, Any] = {"marking_upto": upto}
-    if place is None:
-        changes = {"watermark": upto, "marking_upto": 0}
     number, after = place or (0, 0)
-    if place is None and group.catches_up and upto >= group.catch_up_to:
-        changes |= {"catch_up_to": 0, "catch_up_types": []}
-    ConsumerGroup.objects.filter(pk=group.id).update(marking_number=number, marking_after=after, **changes)
+    changes = {
+        "watermark": upto if place is None else 0,
+        "upto": 0 if place is None else upto,
+        "number": number,
+        "after": after,
+        "caught_up": place is None and group.catches_up and upto >= group.catch_up_to,
+    }
+    call = ("pass_batch", {"id": group.id, **changes})
+    db.in_one_trip(call, ("commit", {})) if commits else db.in_one_trip(call)

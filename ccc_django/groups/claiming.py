@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from ccc_django import db
+from ccc_django import db, stages
 from ccc_django.claims import Claim
 from ccc_django.conf import conf
 from ccc_django.errors import UnknownGroup
@@ -15,6 +15,7 @@ from ccc_django.groups import acking
 from ccc_django.groups.advancing import advance
 from ccc_django.groups.delivering import Claimed, delivered
 from ccc_django.groups.looking import Look, look_at
+from ccc_django.partitions import Partition
 
 LIMIT = 100
 MOST_EMPTY = 100  # partitions with nothing to deliver that one call passes over
@@ -38,7 +39,8 @@ def claim_next(
         ack = None
     call = {"name": name, "worker": worker, "lease": acking.seconds(lease.total_seconds())}
     for _ in range(MOST_EMPTY):
-        claimed = _claimed(call, look_at(name), ack)
+        look = Look() if db.in_transaction() else look_at(name)  # what is rolled back must not be remembered
+        claimed = _claimed(call, look, ack)
         ack = None
         if claimed is None:
             return None
@@ -47,13 +49,26 @@ def claim_next(
     return None
 
 
+def claim_named(
+    name: str, partition: Partition, *, worker: str, upto: int, limit: int = LIMIT, lease: timedelta = acking.LEASE
+) -> Claim | None:
+    """A certain partition with its next messages up to a position, marked or not; None if it is not free, or has none.
+
+    Everything up to the position must be final.
+    """
+    held = {"worker": worker, "lease": acking.seconds(lease.total_seconds())}
+    rows = db.rows("claim_named_partition", name=name, partition=partition.id, upto=upto, **held)
+    return delivered(Claimed(*rows[0])._replace(head_position=upto), name, worker, limit) if rows else None
+
+
 def _claimed(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | None:
     """What is ready; or, if nothing is, what is new in the log and becomes ready."""
     name = call["name"]
     if look.is_idle or look.is_advance_due:
-        is_active, is_behind, watermark, is_open = _state(name, look)
-        look.advanced()
+        started = time.monotonic()
+        is_active, is_behind, watermark, is_open, _ = _state(name, look)
         has_advanced = is_active and is_behind and advance(name, beyond=watermark)
+        look.advanced(time.monotonic() - started)
         if look.is_idle and ack is None and not has_advanced and not (is_active and is_open):
             return None
     claimed = _looked(call, look, ack)
@@ -65,7 +80,7 @@ def _claimed(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | N
 
 def _state(name: str, look: Look) -> tuple[Any, ...]:
     """Whether a group is active, whether the log has grown beyond its watermark, and whether anything waits."""
-    if not look.is_whole and not (look.is_idle and look.is_rested):
+    if not look.is_idle or not (look.is_whole or look.is_rested):  # the next claim looks from the beginning itself
         rows = db.rows("look_at_group", name=name, **look.floor)
     else:
         started = time.monotonic()
@@ -73,11 +88,13 @@ def _state(name: str, look: Look) -> tuple[Any, ...]:
         look.looked(time.monotonic() - started)
     if not rows:
         raise UnknownGroup(name)
+    look.is_active = bool(rows[0][0])
+    look.due_in(rows[0][-1] if look.is_active else None)  # nothing of a stopped group will be due
     return rows[0]
 
 
 def _advanced(name: str, look: Look) -> bool:
-    is_active, is_behind, watermark, _ = _state(name, look)
+    is_active, is_behind, watermark, *_ = _state(name, look)
     return bool(is_active and is_behind and advance(name, beyond=watermark))
 
 
@@ -94,7 +111,10 @@ def _looked(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | No
 
 
 def _taken(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | None:
-    rows = db.rows("claim_partition", **call) if ack is None else _acked_and_taken(call, ack)
+    if ack is None:
+        rows = db.rows("claim_partition", **call, lazy=not db.in_transaction())
+    else:
+        rows = _acked_and_taken(call, ack)
     if not rows:
         return None
     claimed = Claimed(*rows[0])
@@ -108,10 +128,11 @@ def _taken(call: dict[str, Any], look: Look, ack: Claim | None) -> Claimed | Non
 def _acked_and_taken(call: dict[str, Any], ack: Claim) -> list[db.Row]:
     """One journey and one commit; the ack is first: behind the claim it could wait for an advance that waits for us."""
     position = acking.acked_position(ack, None)
-    calls = acking.ack_call(ack, position, ack.after(position)), ("claim_partition", call)
+    calls = acking.ack_call(ack, position, ack.after(position)), ("claim_partition", {**call, "lazy": False})
     with transaction.atomic(using=conf.database) if db.is_sqlite() else nullcontext():
         acked, taken = db.in_one_trip(*calls)
         if not acked and taken:
             db.rows("free_claim", id=taken[0][0], token=taken[0][1])
         acking.freed(ack, acked)
+        stages.acked(ack, position)
     return taken

@@ -1,14 +1,15 @@
 """Fetch: the messages of a partition that was claimed, in a later statement than the claim, and the guard over them."""
 
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.db import Error
 from pydantic_core import from_json
 
-from ccc_django import db, dead_letters
+from ccc_django import db, dead_letters, stages
 from ccc_django.claims import Claim
 from ccc_django.errors import ClaimLost
 from ccc_django.groups.acking import end_replay, fence, freed, pass_to
@@ -61,6 +62,7 @@ def delivered(claimed: Claimed, name: str, worker: str, limit: int) -> Claim | N
     """
     group = _group(claimed.handled_types, claimed.partition_by, claimed.retry)
     claim = _claim(claimed, group, name, worker)
+    stages.claimed(claim)
     alone = claimed.attempts > 1 or group.retry.max_attempts == 1
     try:
         if claimed.replays:
@@ -69,9 +71,23 @@ def delivered(claimed: Claimed, name: str, worker: str, limit: int) -> Claim | N
     except ClaimLost:
         return None
     except BaseException as error:
-        with suppress(Exception):  # what happened is more important; the lease will be over
-            put_off(claim, error)
+        _give_back(claim, error)
         raise
+
+
+def _give_back(claim: Claim, error: BaseException) -> None:
+    """What happened is more important; if that fails too, also on a new connection, the lease will be over."""
+    for _ in range(2):
+        try:
+            put_off(claim, error)
+        except Error:
+            if db.in_transaction():
+                return
+            db.connection().close()
+        except ClaimLost:
+            return
+        else:
+            return
 
 
 @lru_cache(maxsize=1_000)
@@ -105,17 +121,20 @@ def _fetched(claim: Claim, claimed: Claimed, group: Group, limit: int) -> Claim 
         freed(claim, db.rows("pass_claim", **fence(claim), position=claimed.head_position))
         return None
     replayed = [row for row in rows if row[0] <= claimed.replay_until]
-    batch = (replayed or rows)[:limit]  # a mixed batch is split
+    again = dead_letters.coming_again(claim, [row[0] for row in replayed]) if replayed else set()
+    is_again = rows[0][0] in again  # it was given up, and not done: nothing is replayed
+    same = list(takewhile(lambda row: (row[0] in again) == is_again, replayed or rows))
+    batch = same[:limit]  # a mixed batch is split
     messages = _without_dead_letters(claimed, [message_of(row) for row in batch])
     if not messages:
         pass_to(claim, batch[-1][0])
         return None
     behind = rows[len(batch)][0] if len(rows) > len(batch) else None
-    claim = replace(claim, next_position=behind, messages=messages)
+    claim = replace(claim, next_position=behind, messages=messages, again=is_again)
     if group.retry.is_used_up(claim.attempt):
         give_up(claim, messages[0], AttemptsUsedUp(f"{claim.attempt - 1} attempts ended without ack or release"))
         return None
-    return _with_guard(claim, group, after=claim.position, replaying=bool(replayed))
+    return _with_guard(claim, group, after=claim.position, replaying=bool(replayed) and not is_again)
 
 
 def _without_dead_letters(claimed: Claimed, messages: list[Message]) -> list[Message]:
@@ -143,4 +162,6 @@ def _replayed(claim: Claim, claimed: Claimed, group: Group) -> Claim | None:
 def _with_guard(claim: Claim, group: Group, *, after: int, replaying: bool) -> Claim:
     guard = guard_of(group.types, claim.partition_value, after)
     value = declared_values(claim.partition_value, group.types)
-    return replace(claim, partition_value=value, guard=guard, replaying=replaying)
+    claim = replace(claim, partition_value=value, guard=guard, replaying=replaying)
+    stages.fetched(claim)
+    return claim

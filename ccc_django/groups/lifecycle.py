@@ -7,12 +7,14 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.timezone import is_naive
 
 from ccc_django.conf import conf
-from ccc_django.errors import UnknownGroup
+from ccc_django.errors import UnknownGroup, UnknownPartition
 from ccc_django.models import ConsumerGroup, DeadLetter, Offset, OffsetKeyPair
 from ccc_django.models.consumer_group import GroupStatus
+from ccc_django.models.offset import STOPPED_FOR
 from ccc_django.partitions import Partition, partition_of
 
 FREE: dict[str, Any] = {
@@ -34,20 +36,38 @@ def is_active(name: str) -> bool:
     return ConsumerGroup.objects.filter(active, name=name).exists()
 
 
-def start(name: str) -> None:
-    """Let a group's partitions be claimed."""
+def start(name: str, *, partition: Mapping[str, Any] | None = None) -> None:
+    """Let a group's partitions be claimed, or one that was stopped by itself.
+
+    What was stopped by itself is started by itself: a group that is started leaves its stopped partitions alone.
+    """
     with transaction.atomic(using=conf.database):
-        _change(locked(name), status=GroupStatus.ACTIVE, error_context="", retry_at=None)
+        group = locked(name)
+        if partition is None:
+            _change(group, status=GroupStatus.ACTIVE, error_context="", retry_at=None)
+        else:
+            locked_offset(group, partition)
+            retry(name, partition=partition)
 
 
-def stop(name: str, *, reason: str = "", until: datetime | None = None) -> None:
-    """Let nobody claim a group's partitions, until it is started or a time has come; running claims are fenced."""
+def stop(
+    name: str, *, partition: Mapping[str, Any] | None = None, reason: str = "", until: datetime | None = None
+) -> None:
+    """Let nobody claim a group's partitions, or one of them, until it is started or a time has come.
+
+    Running claims are fenced.
+    """
     if until is not None and is_naive(until):
         raise ValueError(f"until={until}: a time needs a time zone.")
     with transaction.atomic(using=conf.database):
         group = locked(name)
-        _change(group, status=GroupStatus.STOPPED, error_context=reason, retry_at=until, epoch=F("epoch") + 1)
-        free_claims(group)
+        if partition is None:
+            _change(group, status=GroupStatus.STOPPED, error_context=reason, retry_at=until, epoch=F("epoch") + 1)
+            free_claims(group)
+        else:
+            offset = locked_offset(group, partition)
+            waits = {"blocked_until": until or timezone.now() + STOPPED_FOR, "error": reason or offset.error}
+            Offset.objects.filter(pk=offset.pk).update(**FREE | waits)
 
 
 def fail(group: ConsumerGroup, *, reason: str) -> None:
@@ -69,13 +89,20 @@ def retry(name: str, *, partition: Mapping[str, Any] | None = None) -> int:
         return waiting.update(**FREE)
 
 
-def delete(name: str) -> None:
-    """Forget a group, its progress and its dead letters."""
+def delete(name: str, *, partition: Mapping[str, Any] | None = None) -> None:
+    """Forget a group, or one partition, its progress and its dead letters.
+
+    A partition that was forgotten holds nothing back. It is there again when the group advances over a message that
+    names it in full, and then gets everything from where the group begins, as for the first time: not as replayed.
+    """
     with transaction.atomic(using=conf.database):
         group = locked(name)
-        forget_progress(group)
-        DeadLetter.objects.filter(group=group).delete()
-        group.delete()
+        if partition is None:
+            forget_progress(group)
+            DeadLetter.objects.filter(group=group).delete()
+            group.delete()
+        else:
+            _forget_partition(locked_offset(group, partition))
 
 
 def locked(name: str) -> ConsumerGroup:
@@ -84,6 +111,15 @@ def locked(name: str) -> ConsumerGroup:
     if group is None:
         raise UnknownGroup(name)
     return group
+
+
+def locked_offset(group: ConsumerGroup, value: Mapping[str, Any]) -> Offset:
+    """The progress of a partition that nobody else changes until the transaction ends; its group is locked before."""
+    partition = named_partition(group, value)
+    offset: Offset | None = group.offsets.select_for_update().filter(partition_id=partition.uuid).first()
+    if offset is None:
+        raise UnknownPartition(group.name, partition.key)
+    return offset
 
 
 def named_partition(group: ConsumerGroup, value: Mapping[str, Any]) -> Partition:
@@ -103,6 +139,14 @@ def forget_progress(group: ConsumerGroup) -> None:
     """Delete a group's offsets."""
     OffsetKeyPair.objects.filter(group_id=group.pk).delete()
     Offset.objects.filter(group=group).delete()
+
+
+def _forget_partition(offset: Offset) -> None:
+    """The offset is locked, so that whoever gives a message up has written its dead letter, or has lost the claim."""
+    pairs: Any = offset.key_pairs
+    OffsetKeyPair.objects.filter(group_id=offset.group_id, key_pair__in=pairs, offset_id=offset.pk).delete()
+    DeadLetter.objects.filter(group_id=offset.group_id, partition_id=offset.partition_id).delete()
+    Offset.objects.filter(pk=offset.pk).delete()
 
 
 def _change(group: ConsumerGroup, **changes: object) -> None:

@@ -12,6 +12,7 @@ from ccc_django.conf import conf
 FROM_THE_BEGINNING = 1.0  # seconds between looks without a floor
 SHARE = 20  # a look without a floor may take this part of the time
 ADVANCE = 0.05  # seconds until a group that has work is advanced again: what is new may concern what is in hand
+ADVANCING = 9  # times as long as an advance took: a tenth of the time, while there is work that is open already
 
 
 @dataclass(slots=True)
@@ -24,7 +25,10 @@ class Look:
     whole_at: float = 0.0
     rested_at: float = 0.0
     advance_at: float = 0.0
+    due_at: float | None = None
     is_idle: bool = True
+    is_active: bool = True
+    names: list[str] | None = None  # attributes of the group's partitions, when it was last advanced
 
     @property
     def is_whole(self) -> bool:
@@ -46,14 +50,18 @@ class Look:
         """Whether it is time to see what has been appended."""
         return time.monotonic() >= self.advance_at
 
-    def advanced(self) -> None:
-        """The log has just been looked at."""
-        self.advance_at = time.monotonic() + ADVANCE
+    def advanced(self, seconds: float) -> None:
+        """The log has just been looked at, for this long; a long log must not keep from what is open already."""
+        self.advance_at = time.monotonic() + max(ADVANCE, ADVANCING * seconds)
 
     def looked(self, seconds: float) -> None:
         """A look from the beginning took this long."""
         now = time.monotonic()
         self.whole_at, self.rested_at = now + max(FROM_THE_BEGINNING, SHARE * seconds), now + seconds
+
+    def due_in(self, seconds: float | None) -> None:
+        """The next partition that is blocked will be ready in this time; None if there is none."""
+        self.due_at = None if seconds is None else time.monotonic() + seconds
 
     def raise_to(self, epoch: int, position: int, id: int) -> None:
         """Work was found here, and none before."""

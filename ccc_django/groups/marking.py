@@ -22,9 +22,11 @@ class Span:
     low: int | None = None
     high: int | None = None
 
-    def add(self, position: int) -> None:
-        """Let a position be in it; they come in order."""
-        self.low, self.high = self.low or position, position
+    def add(self, positions: list[int]) -> None:
+        """Let positions, which are in order, be in it."""
+        if positions:
+            self.low = positions[0] if self.low is None else min(self.low, positions[0])
+            self.high = max(self.high or 0, positions[-1])
 
 
 class Mark(NamedTuple):

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from ccc_django import db, dead_letters
+from ccc_django import db, dead_letters, stages
 from ccc_django.claims import Claim
 from ccc_django.conf import conf
 from ccc_django.groups import lifecycle
@@ -39,9 +39,9 @@ def _give_back(claim: Claim) -> None:
         dead_letters.give_back(claim)
 
 
-def put_off(claim: Claim, error: BaseException) -> None:
-    """What could not be delivered is no failed attempt; but a partition that cannot be read pauses, for the others."""
-    pause = claim.retry.pause(claim.attempt) if isinstance(error, Exception) else None
+def put_off(claim: Claim, error: BaseException, *, times: int | None = None) -> None:
+    """Nobody is to blame, and it is no failed attempt; but the partition pauses, longer each time in a row."""
+    pause = claim.retry.pause(times or claim.attempt) if isinstance(error, Exception) else None
     _free(claim, attempts=claim.attempt - 1, pause=pause, error=error)
 
 
@@ -59,6 +59,7 @@ def give_up(claim: Claim, message: Message, error: BaseException) -> None:
         with transaction.atomic(using=conf.database):
             pass_to(claim, position, known_next=claim.after(position))  # the fence: if it is lost, nothing happens
             dead_letters.add(claim, message, error)
+            stages.gave_up(claim, message, error)
 
 
 def _free(claim: Claim, *, attempts: int, pause: float | None = None, error: BaseException | None = None) -> None:
@@ -71,3 +72,4 @@ def _free(claim: Claim, *, attempts: int, pause: float | None = None, error: Bas
         error="" if error is None else dead_letters.described(error),
     )
     freed(claim, rows)
+    stages.released(claim, error)

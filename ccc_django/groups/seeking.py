@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Min
+from django.db.models import Exists, F, Min, OuterRef
 from django.db.models.functions import Greatest, Now
 from django.utils.timezone import is_naive
 
@@ -13,7 +13,7 @@ from ccc_django.conf import conf
 from ccc_django.groups import lifecycle
 from ccc_django.groups.looking import look_at
 from ccc_django.models import ConsumerGroup, DeadLetter, Offset, OffsetKeyPair, StoredMessage
-from ccc_django.models.dead_letter import DeadLetterQuerySet, LetterStatus
+from ccc_django.models.dead_letter import NO_PARTITION, DeadLetterQuerySet, LetterStatus
 from ccc_django.partitions import Partition
 from ccc_django.store.reading import head
 
@@ -37,13 +37,17 @@ def seek(name: str, *, to: Place, partition: Mapping[str, Any] | None = None) ->
     return first
 
 
-def reset(name: str, *, forget: bool = False) -> None:
-    """Put every partition back to the group's start, so that everything is delivered again; running claims are fenced.
+def reset(name: str, *, partition: Mapping[str, Any] | None = None, forget: bool = False) -> None:
+    """Put every partition back to the group's start, or one, so that everything is delivered again; claims are fenced.
 
     Messages that were acked before are then delivered as replayed. With ``forget=True`` nothing is kept.
     """
+    look_at(name).lower_to(0)
     with transaction.atomic(using=conf.database):
         group = lifecycle.locked(name)
+        if partition is not None:
+            _reset_partition(group, partition, forget=forget)
+            return
         if forget:
             lifecycle.forget_progress(group)
             group.watermark = 0
@@ -72,6 +76,7 @@ def position_of(place: Place) -> int:
 
 def _seek_group(group: ConsumerGroup, first: int) -> None:
     """Nothing is open any more; what lies behind the new place is marked anew when the group advances."""
+    _settle_what_came(DeadLetter.objects.filter(group=group))
     group.offsets.update(last_position=first - 1, next_position=None, head_position=0, replays=0, **lifecycle.FREE)
     needs_no_past = len(group.partition_by) <= 1  # others find partitions by messages from before the place
     ConsumerGroup.objects.filter(pk=group.pk).update(
@@ -87,23 +92,53 @@ def _seek_group(group: ConsumerGroup, first: int) -> None:
 
 def _seek_partition(group: ConsumerGroup, partition: Partition, first: int) -> None:
     """Bounds that are too wide do no harm: what does not belong to the partition is not fetched."""
+    _settle_what_came(DeadLetter.objects.filter(group=group, partition_id=partition.uuid))
     known = max(group.watermark, group.catch_up_to, group.marking_upto)
     offset = Offset.objects.filter(group=group, partition_id=partition.uuid)
     place = {"last_position": first - 1, "next_position": first if first <= known else None, "replays": 0}
     if not offset.update(**place, head_position=Greatest("head_position", known), **lifecycle.FREE):
-        pairs = [pair.id for pair in partition.pairs]
-        made = Offset.objects.create(
-            group=group, partition_id=partition.uuid, partition_key=partition.key, key_pairs=pairs, **place
-        )
-        OffsetKeyPair.objects.bulk_create(
-            OffsetKeyPair(group_id=group.pk, key_pair=p, offset_id=made.pk) for p in pairs
-        )
-        offset.update(head_position=known)
+        _make(group, partition, **place, head_position=known)
     _settle(DeadLetter.objects.filter(group=group, partition_id=partition.uuid), first)
+
+
+def _reset_partition(group: ConsumerGroup, value: Mapping[str, Any], *, forget: bool) -> None:
+    offset = lifecycle.locked_offset(group, value)
+    if forget:
+        Offset.objects.filter(pk=offset.pk).update(replay_until=0)
+    _seek_partition(group, lifecycle.named_partition(group, value), group.start)
+
+
+def find_or_make(name: str, partition: Partition) -> None:
+    """Let a group know a partition, before its first message is advanced over."""
+    offset = Offset.objects.filter(group__name=name, partition_id=partition.uuid)
+    if offset.exists():
+        return
+    with transaction.atomic(using=conf.database):
+        group = lifecycle.locked(name)
+        if not offset.exists():
+            known = max(group.watermark, group.catch_up_to, group.marking_upto)
+            first = group.begins_at if group.begins_at <= known else None
+            _make(group, partition, last_position=group.begins_at - 1, next_position=first, head_position=known)
+
+
+def _make(group: ConsumerGroup, partition: Partition, **place: int | None) -> None:
+    pairs = [pair.id for pair in partition.pairs]
+    made = Offset.objects.create(
+        group=group, partition_id=partition.uuid, partition_key=partition.key, key_pairs=pairs, **place
+    )
+    OffsetKeyPair.objects.bulk_create(OffsetKeyPair(group_id=group.pk, key_pair=p, offset_id=made.pk) for p in pairs)
+
+
+def _settle_what_came(letters: DeadLetterQuerySet) -> None:
+    """Dead letters that came with everything else are done, where their partition is behind them."""
+    partition = Offset.objects.filter(group=OuterRef("group"), partition_id=OuterRef("partition_id"))
+    came = letters.filter(Exists(partition.filter(last_position__gte=OuterRef("position"))), status=LetterStatus.COMING)
+    came.update(status=LetterStatus.REPLAYED)
 
 
 def _settle(letters: DeadLetterQuerySet, first: int) -> None:
     """Dead letters behind the new place will be delivered with everything else; of the others none is on its way."""
-    waiting = letters.filter(status__in=[LetterStatus.OPEN, LetterStatus.REPLAYING])
-    waiting.filter(position__gte=first).update(status=LetterStatus.REPLAYED, reason="seek", decided_at=Now())
-    waiting.filter(status=LetterStatus.REPLAYING).update(status=LetterStatus.OPEN)
+    waiting = letters.filter(status__in=[LetterStatus.OPEN, LetterStatus.REPLAYING, LetterStatus.COMING])
+    waiting.filter(position__gte=first).update(status=LetterStatus.COMING, reason="seek", decided_at=Now())
+    letters.filter(status=LetterStatus.COMING, partition_id=NO_PARTITION).update(status=LetterStatus.REPLAYED)
+    waiting.exclude(status=LetterStatus.OPEN).filter(position__lt=first).update(status=LetterStatus.OPEN)

@@ -1,10 +1,15 @@
 """Status: where a group stands, derived from its watermark and its open work."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
+
+from pydantic_core import to_json
 
 from ccc_django import db
 from ccc_django.errors import UnknownGroup
+from ccc_django.models.offset import STOPPED_FOR
 from ccc_django.store.reading import head
 
 
@@ -16,6 +21,7 @@ class Status:
     """
 
     name: str
+    kind: str
     status: str
     error_context: str
     head: int
@@ -30,16 +36,37 @@ class Status:
     oldest_pending_age: timedelta | None
 
 
-def status(name: str) -> Status:
-    """How far a group is, what it has in hand, and what has failed."""
-    final = head()
-    rows = db.rows("group_status", name=name)
+def is_empty(name: str) -> bool:
+    """Whether everything that a group has to do is done, but for partitions that wait for somebody."""
+    rows = db.rows("look_at_group", name=name, floor_epoch=0, floor_position=0, floor_id=0)
     if not rows:
         raise UnknownGroup(name)
-    state, reason, watermark, lowest, partitions, pending, claims, failures, letters, age = rows[0]
+    _, is_behind, _, is_open, due_in = rows[0]
+    return not is_behind and not is_open and (due_in is None or due_in > STOPPED_FOR.total_seconds() / 2)
+
+
+def status(name: str) -> Status:
+    """How far a group is, what it has in hand, and what has failed."""
+    return statuses([name])[0]
+
+
+def statuses(names: Iterable[str] = ()) -> list[Status]:
+    """The same of some groups, or of all, by name, at one moment."""
+    wanted = [*names]
+    listed = to_json(wanted).decode() if db.is_sqlite() else wanted
+    final = head()
+    found = [_status(final, row) for row in db.rows("group_status", names=listed, every=not wanted)]
+    if unknown := {*wanted} - {each.name for each in found}:
+        raise UnknownGroup(min(unknown))
+    return found
+
+
+def _status(final: int, row: tuple[Any, ...]) -> Status:
+    name, kind, state, reason, watermark, lowest, partitions, pending, claims, failures, letters, age = row
     low_watermark = watermark if lowest is None else min(lowest - 1, watermark)
     return Status(
         name=name,
+        kind=kind,
         status=state,
         error_context=reason,
         head=final,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from django.db import transaction
 from django.db.models import Max
 
-from ccc_django import db
+from ccc_django import db, stages
 from ccc_django.conf import conf
 from ccc_django.entries import shape_of
 from ccc_django.indexes import versions
@@ -33,6 +33,7 @@ def build(name: str | None = None, *, progress: Progress | None = None) -> None:
     for row in named.filter(status__in=[Status.DECLARED, Status.BUILDING]):
         versions.open_index(row)
         while (state := build_batch(row.pk)) is not None:
+            stages.indexed(str(state), state.built_upto)
             if progress:
                 progress(state)
             if state.status != Status.BUILDING:

@@ -1,11 +1,21 @@
 """Tables: rows and progress for people at a terminal."""
 
+import json
+import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from typing import Any
+
+from django.core.management.base import OutputWrapper
+from pydantic_core import to_jsonable_python
 
 from ccc_django.extras import is_installed
 from ccc_django.models import PayloadIndex
+
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")  # what somebody has put into an error must not move the cursor
+UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -20,11 +30,61 @@ def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _text(value: Any) -> str:
+    if value is None:
+        return "-"
     if isinstance(value, float):
         return f"{value:.0%}"
+    if isinstance(value, timedelta):
+        return span(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return ", ".join(map(str, value)) or "-" if isinstance(value, list) else str(value)
+    return ", ".join(map(str, value)) or "-" if isinstance(value, list) else CONTROLS.sub(" ", str(value))
+
+
+def json_text(what: Any) -> str:
+    """Anything that we have, for scripts."""
+    return json.dumps(to_jsonable_python(what, timedelta_mode="float"), indent=2)
+
+
+def span(duration: timedelta) -> str:
+    """A duration in its largest unit, as people say it."""
+    seconds = duration.total_seconds()
+    unit, length = next((each for each in UNITS if seconds >= each[1]), UNITS[-1])
+    return f"{int(seconds / length):,} {unit}"
+
+
+def watch(show: Callable[[], str], every: float, out: OutputWrapper) -> None:
+    """Show something again and again until Ctrl-C; on a terminal in the same place, if rich is installed."""
+    with suppress(KeyboardInterrupt), _painter(out) as paint:
+        while True:
+            paint(show())
+            time.sleep(every)
+
+
+@contextmanager
+def _painter(out: OutputWrapper) -> Iterator[Callable[[str], None]]:
+    if not (out.isatty() and is_installed("rich")):
+        yield lambda text: (out.write(f"{text}\n"), out.flush())[1]
+        return
+    from rich.live import Live  # noqa: PLC0415 - an extra
+    from rich.text import Text  # noqa: PLC0415 - an extra
+
+    with Live(auto_refresh=False) as live:
+        yield lambda text: live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
+
+
+@contextmanager
+def progress_bar(label: str, total: int, *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
+    """A bar for something that is counted, if rich is installed."""
+    if quiet or not is_installed("rich"):
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - an extra
+    from rich.progress import Progress  # noqa: PLC0415 - an extra
+
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda done: progress.update(task, completed=done)
 
 
 @contextmanager

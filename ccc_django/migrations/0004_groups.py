@@ -133,6 +133,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("open", "open"),
                             ("replaying", "replaying"),
+                            ("coming", "coming"),
                             ("replayed", "replayed"),
                             ("discarded", "discarded"),
                         ],

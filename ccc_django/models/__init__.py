@@ -7,9 +7,13 @@ from ccc_django.models.message_key_pair import MessageKeyPair
 from ccc_django.models.offset import Offset
 from ccc_django.models.offset_key_pair import OffsetKeyPair
 from ccc_django.models.payload_index import PayloadIndex
+from ccc_django.models.projection import Projection
+from ccc_django.models.projection_state import ProjectionState
+from ccc_django.models.sample import Sample
 from ccc_django.models.scheduled_message import ScheduledMessage
 from ccc_django.models.shape import Shape
 from ccc_django.models.stored_message import StoredMessage
+from ccc_django.models.worker import Worker
 
 __all__ = [
     "ConsumerGroup",
@@ -19,7 +23,11 @@ __all__ = [
     "Offset",
     "OffsetKeyPair",
     "PayloadIndex",
+    "Projection",
+    "ProjectionState",
+    "Sample",
     "ScheduledMessage",
     "Shape",
     "StoredMessage",
+    "Worker",
 ]

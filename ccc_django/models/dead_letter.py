@@ -11,6 +11,7 @@ from ccc_django.envelope import MAX_NAME
 from ccc_django.models.base import LogManager
 from ccc_django.models.consumer_group import ConsumerGroup
 from ccc_django.models.fields import DigestField
+from ccc_django.models.offset import Offset
 
 NO_PARTITION = UUID(int=0)
 
@@ -20,8 +21,12 @@ class LetterStatus(models.TextChoices):
 
     OPEN = "open", _("open")
     REPLAYING = "replaying", _("replaying")
+    COMING = "coming", _("coming")  # with the rest of its partition, which was moved back
     REPLAYED = "replayed", _("replayed")
     DISCARDED = "discarded", _("discarded")
+
+
+REPLAYABLE = (LetterStatus.OPEN, LetterStatus.DISCARDED)  # those that are not on their way, and were not delivered
 
 
 class DeadLetterQuerySet(models.QuerySet["DeadLetter"]):
@@ -30,6 +35,17 @@ class DeadLetterQuerySet(models.QuerySet["DeadLetter"]):
     def open(self) -> Self:
         """Nobody has decided yet."""
         return self.filter(status=LetterStatus.OPEN)
+
+    def replayable(self) -> Self:
+        """They can be delivered again, if they belong to a partition; also those that somebody has discarded."""
+        return self.filter(status__in=REPLAYABLE)
+
+    def with_partition(self) -> Self:
+        """Their partition is there, to which they can be delivered again; too many partitions are none."""
+        offset = Offset.objects.filter(
+            group_id=models.OuterRef("group_id"), partition_id=models.OuterRef("partition_id")
+        )
+        return self.filter(models.Exists(offset))
 
     def of_group(self, name: str) -> Self:
         """Of one group."""

@@ -49,6 +49,7 @@ class OffsetManager(LogManager.from_queryset(OffsetQuerySet)):  # type: ignore[m
             floor_position=0,
             floor_id=0,
             look_for_late=True,
+            lazy=False,
         )
         rows: RawQuerySet[Offset] = self.raw(claimed.sql, claimed.params)
         return rows
@@ -104,5 +105,5 @@ class Offset(models.Model):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the partition waits for somebody, after its last attempt."""
+        """Whether the partition waits for somebody, after its last attempt or because it was stopped."""
         return self.blocked_until is not None and self.blocked_until > timezone.now() + STOPPED_FOR / 2

@@ -33,7 +33,10 @@ class ScheduledMessage(models.Model):
         verbose_name = _("scheduled message")
         verbose_name_plural = _("scheduled messages")
         ordering = ("due_at", "id")
-        indexes = (models.Index(fields=["due_at", "id"], name="ccc_scheduled_due"),)
+        indexes = (
+            models.Index(fields=["due_at", "id"], name="ccc_scheduled_due"),
+            models.Index(fields=["correlation_id"], name="ccc_scheduled_correlation"),
+        )
 
     def __str__(self) -> str:
         return f"{self.message_type} at {self.due_at}"

@@ -1,7 +1,10 @@
 -- claim_partition: give one partition with open work to a worker: the earliest that is ready, or whose time is over.
 -- The floor is where this process last found work: before it lie the index entries of what is done, until VACUUM.
+-- A claim that is lost in a crash does no harm: where it is committed by itself, nobody waits for the disk.
 WITH active AS MATERIALIZED (
-    SELECT id, epoch, handled_types, partition_by, retry
+    SELECT
+        id, epoch, handled_types, partition_by, retry,
+        CASE WHEN (SELECT %(lazy)s::boolean) THEN set_config('synchronous_commit', 'off', true) END
     FROM ccc_consumer_groups
     WHERE name = (SELECT %(name)s::text) AND (status = 'active' OR retry_at <= statement_timestamp())
 ), ready AS MATERIALIZED (  -- a fence: without it the planner may lock more rows than LIMIT

@@ -1,5 +1,6 @@
--- group_status: where a group stands, read in one statement, so that its figures belong together.
+-- group_status: where groups stand, some or all of them, read in one statement, so that their figures belong together.
 SELECT
+    known.name, known.kind,
     CASE WHEN known.retry_at <= statement_timestamp() THEN 'active' ELSE known.status END,
     known.error_context, known.watermark, work.lowest, work.partitions, work.pending, work.claims, work.failures,
     (SELECT count(*) FROM ccc_dead_letters AS letter WHERE letter.group_id = known.id AND letter.status = 'open'),
@@ -21,4 +22,5 @@ CROSS JOIN LATERAL (
     FROM ccc_offsets AS partition
     WHERE partition.group_id = known.id
 ) AS work
-WHERE known.name = (SELECT %(name)s::text)
+WHERE (SELECT %(every)s::boolean) OR known.name = ANY ((SELECT %(names)s)::text[])
+ORDER BY known.name

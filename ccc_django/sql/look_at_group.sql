@@ -1,4 +1,5 @@
--- look_at_group: whether a group is there and active, whether the log has grown, and whether anything waits to be claimed.
+-- look_at_group: whether a group is there and active, whether the log has grown, whether anything waits to be claimed,
+-- and in how many seconds the next partition that is blocked will.
 -- Takes no lock, so that polling costs nobody anything.
 SELECT
     known.status = 'active' OR coalesce(known.retry_at <= statement_timestamp(), false),
@@ -15,14 +16,15 @@ SELECT
             ORDER BY ready.next_position, ready.id
             LIMIT 1
         ),
-        (
-            SELECT true FROM ccc_offsets AS late
-            WHERE late.group_id = known.id AND late.next_position IS NOT NULL
-              AND late.blocked_until <= statement_timestamp()
-            ORDER BY late.blocked_until
-            LIMIT 1
-        ),
+        next_due.blocked_until <= statement_timestamp(),
         false
-    )
+    ),
+    extract(epoch FROM next_due.blocked_until - statement_timestamp())::float8
 FROM ccc_consumer_groups AS known
+LEFT JOIN LATERAL (
+    SELECT blocked.blocked_until FROM ccc_offsets AS blocked
+    WHERE blocked.group_id = known.id AND blocked.next_position IS NOT NULL AND blocked.blocked_until IS NOT NULL
+    ORDER BY blocked.blocked_until
+    LIMIT 1
+) AS next_due ON true
 WHERE known.name = (SELECT %(name)s::text)

@@ -4,19 +4,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from pydantic_core import from_json
 
-from ccc_django import declared, notifications
+from ccc_django import db, declared, notifications, stages, tracing, wording
 from ccc_django.conditions import Condition
 from ccc_django.conf import conf
 from ccc_django.entries import Entry
 from ccc_django.errors import AppendConflict
 from ccc_django.filters import Filter
 from ccc_django.guards import Guard
-from ccc_django.messages import Message
+from ccc_django.messages import Message, noted
 from ccc_django.restoring import UnknownMessage
 from ccc_django.store import duplicates, writing
 from ccc_django.store.retries import naming_interruptions
@@ -39,12 +40,32 @@ def append(
     """
     guard = cautious(guard, unless, after)
     given = [messages] if isinstance(messages, Message) else list(messages)
-    entries = duplicates.merged([entry_of(message) for message in given])
-    refuse_too_many_pairs(entries)
-    with naming_interruptions():
-        places = add(entries, guard)
+    with tracing.appending(given) as carrier:
+        given = [noted(message, **carrier) for message in given] if carrier else given
+        entries = duplicates.merged([entry_of(message) for message in given])
+        refuse_too_many_pairs(entries)
+        with naming_interruptions():
+            places = add(entries, guard)
+    if db.in_transaction() and not db.is_managed_by_hand():
+        transaction.on_commit(appended, using=conf.database)
     notifications.announce(entry.message_type for entry in entries)
-    return [message.placed(*places[message.id]) for message in given]
+    stored = [message.placed(*places[message.id]) for message in given]
+    stages.appended(stored)
+    return stored
+
+
+def appended() -> None:
+    """Do nothing: that this waits for a commit says that the transaction has appended."""
+
+
+def has_appended() -> bool:
+    """Whether the transaction that the caller has opened has appended; one that a test case has opened is nobody's."""
+    database: Any = db.connection()
+    of_tests = sum(block._from_testcase for block in database.atomic_blocks)  # noqa: SLF001 - as Django's own durable=True
+    if len(database.atomic_blocks) == of_tests:
+        return False
+    opened = {*database.savepoint_ids[of_tests - 1 : of_tests]} if of_tests else set()
+    return any(function is appended and opened <= savepoints for savepoints, function, _ in database.run_on_commit)
 
 
 def append_on_commit(messages: Message | Iterable[Message]) -> None:
@@ -53,7 +74,7 @@ def append_on_commit(messages: Message | Iterable[Message]) -> None:
     The promise is weaker: a process that dies between the two commits loses the messages.
     """
     given = [messages] if isinstance(messages, Message) else list(messages)
-    transaction.on_commit(partial(append, given), using=conf.database)
+    transaction.on_commit(tracing.going_on(partial(append, given)), using=conf.database)
 
 
 def refuse_too_many_pairs(entries: list[Entry]) -> None:
@@ -76,6 +97,8 @@ def cautious(guard: Guard | None, unless: Filter | Iterable[Condition] | None, a
 
 def entry_of(message: Message) -> Entry:
     """What is written for a message; one without a class cannot be indexed."""
+    if not isinstance(message, Message):
+        raise TypeError(f"Messages are appended, and {message!r} is none.")
     if isinstance(message, UnknownMessage):
         raise TypeError(f"{message.type} cannot be appended: {message.reason}")
     return Entry.of(message)
@@ -106,4 +129,6 @@ def add(entries: list[Entry], guard: Guard | None = None) -> dict[UUID, Place]:
 def conflict(guard: Guard | None) -> Exception:
     """The error for a guard that found something."""
     assert guard is not None  # noqa: S101 - an append without a guard writes or fails
-    return AppendConflict(guard, writing.conflicts(guard))
+    error = AppendConflict(guard, writing.conflicts(guard))
+    wording.conflicted(types=error.types, positions=error.positions)
+    return error

@@ -9,6 +9,7 @@ from django.db.models.functions import Cast
 from pydantic_core import from_json
 
 from ccc_django.entries import Entry
+from ccc_django.envelope import NOTES
 from ccc_django.errors import DuplicateMessage
 from ccc_django.models import StoredMessage
 from ccc_django.models.stored_message import COLUMNS
@@ -31,7 +32,7 @@ def known(entries: list[Entry]) -> dict[UUID, tuple[int, datetime]]:
         payload_text=Cast("payload", models.TextField()), metadata_text=Cast("metadata", models.TextField())
     )
     for row in columns.filter(message_id__in=list(given)).values_list(*COLUMNS):
-        if contents(given[row[1]]) != (*row[2:5], from_json(row[5]), from_json(row[6]), *row[7:10]):
+        if contents(given[row[1]]) != (*row[2:5], from_json(row[5]), _own(row[6]), *row[7:10]):
             raise DuplicateMessage(f"A message with the id {row[1]} is in the log at {row[0]}, with other content.")
         places[row[1]] = (row[0], row[10])
     return places
@@ -39,4 +40,9 @@ def known(entries: list[Entry]) -> dict[UUID, tuple[int, datetime]]:
 
 def contents(entry: Entry) -> tuple[Any, ...]:
     """What must be equal for two messages to be one."""
-    return (*entry[1:4], from_json(entry.payload), from_json(entry.metadata), *entry[6:9])
+    return (*entry[1:4], from_json(entry.payload), _own(entry.metadata), *entry[6:9])
+
+
+def _own(metadata: str) -> dict[str, Any]:
+    """Metadata without our notes: the same command may come again in another trace."""
+    return {name: value for name, value in from_json(metadata).items() if name not in NOTES}

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from ccc_django import db, declared
 from ccc_django.conditions import Condition
-from ccc_django.errors import ReadFromReplica, WrongIsolation
+from ccc_django.errors import EmptyGuard, ReadFromReplica, WrongIsolation
 from ccc_django.expressions import Types, type_names
 from ccc_django.filters import Conditional, Filter
 from ccc_django.guards import Guard
@@ -46,6 +46,11 @@ def read(
     Conditions and types are alternatives; a filter says everything by itself. Without any, everything is read, and
     there is no guard: one on everything needs ``where()``.
     """
+    if isinstance(conditions, list) and not conditions and not type_names(type) and correlation_id is None:
+        raise EmptyGuard(
+            "This list of conditions is empty: the class is found by none of the given attributes, and what is decided "
+            "would be guarded by nothing. To read everything, leave it out."
+        )
     sought = _sought(conditions, type)
     if correlation_id is not None or sought is None:
         if correlation_id is not None and not (isinstance(conditions, tuple) and not conditions):

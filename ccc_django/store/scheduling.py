@@ -7,13 +7,13 @@ from django.db import transaction
 from django.db.models.functions import Now
 from pydantic_core import from_json, to_json
 
-from ccc_django import db, notifications
+from ccc_django import db, notifications, stages, tracing
 from ccc_django.attributes import KeyPair
 from ccc_django.canonical import in_utc
 from ccc_django.conf import conf
 from ccc_django.entries import Entry
-from ccc_django.messages import Message
-from ccc_django.models import ScheduledMessage
+from ccc_django.messages import Message, noted
+from ccc_django.models import ScheduledMessage, StoredMessage
 from ccc_django.store.appending import add, entry_of
 
 BATCH = 1_000
@@ -24,7 +24,10 @@ def schedule(messages: Message | Iterable[Message], *, at: datetime) -> list[Sch
     """Keep messages until their time has come."""
     given = [messages] if isinstance(messages, Message) else list(messages)
     due_at = in_utc(at)
-    return ScheduledMessage.objects.bulk_create([_row(entry_of(message), due_at) for message in given])
+    with tracing.scheduling(given) as carrier:
+        rows = [_row(entry_of(noted(message, **carrier)), due_at) for message in given]
+    stages.scheduled(rows, due_at)
+    return ScheduledMessage.objects.bulk_create(rows)
 
 
 def promote(*, limit: int = BATCH) -> int:
@@ -36,9 +39,13 @@ def promote(*, limit: int = BATCH) -> int:
         if not db.rows("lock_promotion")[0][0]:
             return 0
         due = list(ScheduledMessage.objects.filter(due_at__lte=Now()).order_by("due_at", "id")[:limit])
-        add([_entry(row) for row in due])
+        places = add([_entry(row) for row in due])
         notifications.announce(row.message_type for row in due)
         ScheduledMessage.objects.filter(pk__in=[row.pk for row in due]).delete()
+        if due and stages.are_appends_watched():
+            positions = [position for position, _ in places.values()]
+            stored = StoredMessage.objects.filter(position__in=positions).order_by("position")
+            stages.promoted([*stored.messages()])
     return len(due)
 
 

@@ -6,32 +6,33 @@ from decimal import Decimal
 
 from ccc_django import Message
 from ccc_django.envelope import uuid7
-from courses.messages import CourseClosed, CourseCreated, JoinCourse, UserJoinedCourse, UserRegistered
+from courses.messages import CourseClosed, CourseCreated, JoinCourse, UserRegistered
 from shop.messages import OrderPlaced, OrderShipped
 
 SUBJECTS = ["Algebra", "History", "Biology", "Physics", "Poetry", "Logic", "Music", "Chemistry"]
 ARTICLES = ["notebook", "pencil", "atlas", "ruler", "compass", "dictionary"]
 
 
-def term(*, students: int, courses: int, seed: int) -> Iterator[Message]:
-    """The messages of one term, each joined seat correlated with the command that asked for it."""
+def course_names(courses: int) -> list[str]:
+    """So many names."""
+    return [f"{SUBJECTS[number % len(SUBJECTS)]} {number // len(SUBJECTS) + 1}" for number in range(courses)]
+
+
+def beginning(*, students: int, courses: int, seed: int) -> Iterator[Message]:
+    """Courses are offered; students register, want seats, and order what they need."""
     dice = random.Random(seed)
-    names = [f"{SUBJECTS[number % len(SUBJECTS)]} {number // len(SUBJECTS) + 1}" for number in range(courses)]
+    names = course_names(courses)
     yield from (CourseCreated(course_name=name, capacity=dice.randint(10, 40)) for name in names)
     for number in range(students):
         user = f"student-{number + 1}"
         yield UserRegistered(user_id=user, name=f"Student {number + 1}")
-        for name in dice.sample(names, k=min(3, courses)):
-            yield from joined(name, user)
+        yield from (JoinCourse(course_name=name, user_id=user) for name in dice.sample(names, k=min(3, courses)))
         yield from ordered(user, dice)
-    yield from (CourseClosed(course_name=name) for name in names)
 
 
-def joined(course: str, user: str) -> Iterator[Message]:
-    """A command and the fact that it led to."""
-    command = JoinCourse(course_name=course, user_id=user)
-    yield command
-    yield command.correlate(UserJoinedCourse(course_name=course, user_id=user))
+def end(*, courses: int) -> list[Message]:
+    """The courses are over."""
+    return [CourseClosed(course_name=name) for name in course_names(courses)]
 
 
 def ordered(user: str, dice: random.Random) -> Iterator[Message]:

@@ -18,7 +18,9 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "ccc_django",
+    "accounts",
     "courses",
+    "feedback",
     "shop",
 ]
 
@@ -44,6 +46,7 @@ TEMPLATES = [
 ]
 
 STATIC_URL = "static/"
+EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
 DATABASES = {
     "default": {
@@ -56,3 +59,5 @@ DATABASES = {
         },
     }
 }
+
+CCC_HEALTH = {"oldest_age": 900, "groups": {"teacher-mails": {"failures": 10}}}

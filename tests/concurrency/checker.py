@@ -28,13 +28,13 @@ class Batch:
     is_acked: bool
 
 
-def check(folder: Path, names: Iterable[str], handled: Iterable[str], *, lease: float) -> list[Batch]:
+def check(folder: Path, names: Iterable[str], handled: Iterable[str], *, lease: float, group: str = "") -> list[Batch]:
     """Fail with the first rule that was broken; all batches, if none was."""
     batches, log = journals(folder), messages()
     by_partition = defaultdict(list)
     for batch in sorted(batches, key=lambda batch: batch.claimed_at):
         by_partition[batch.partition].append(batch)
-    progress = offsets()
+    progress = offsets(group)
     assert {*partitions(log, sorted(names))} == {*progress}, "every partition was found, and no other"
     for partition, last in progress.items():
         expected = [
@@ -72,7 +72,7 @@ def _check_one_at_a_time(batches: list[Batch], lease: float) -> None:
 def journals(folder: Path) -> list[Batch]:
     """All batches of all workers; a worker that was killed may have left half a line."""
     batches = []
-    for path in folder.iterdir():
+    for path in filter(Path.is_file, folder.iterdir()):
         lines = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("]")]
         acked = {number for kind, number, *_ in lines if kind == "acked"}
         ended = {number: rest[0] for kind, number, *rest in lines if kind == "acking"}
@@ -102,8 +102,15 @@ def messages() -> list[tuple[int, str, dict[str, Any]]]:
     return [(position, kind, json.loads(text) if isinstance(text, str) else text) for position, kind, text in rows]
 
 
-def offsets() -> dict[str, int]:
-    """How far each partition is, by plain SQL."""
+def offsets(group: str) -> dict[str, int]:
+    """How far each partition of a group is, or of the only one, by plain SQL."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT partition_key, last_position FROM ccc_offsets")
+        cursor.execute(
+            """
+            SELECT partition_key, last_position
+            FROM ccc_offsets JOIN ccc_consumer_groups ON ccc_consumer_groups.id = group_id
+            WHERE name = %s OR %s = ''
+            """,
+            [group, group],
+        )
         return dict(cursor.fetchall())

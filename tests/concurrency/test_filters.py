@@ -127,15 +127,17 @@ class Opened(Event, type="racing.opened"):
     account: Annotated[str, Unindexed]
 
 
-def append_for(seconds: float, number: int) -> int:
-    """Append all the time, alone and in open transactions; how many there were."""
-    deadline, count = time.monotonic() + seconds, 0
-    while time.monotonic() < deadline:
+def append_until_declared(number: int) -> int:
+    """Append all the time, alone and in open transactions, until the index is ready and a little longer; how many."""
+    deadline, count, later = time.monotonic() + 30, 0, 0
+    while time.monotonic() < deadline and later < 10:
         with transaction.atomic():
             store.append(Opened(account=f"a{count % 7}"))
             time.sleep(0.003 * (number % 3))
         store.append([Opened(account=f"a{n % 7}") for n in range(3)])
         count += 4
+        later += PayloadIndex.objects.filter(status=Status.READY).exists()
+        time.sleep(0.01)  # SQLite promises nobody a turn
     return count
 
 
@@ -147,7 +149,7 @@ def declare_later() -> None:
 def test_an_index_that_is_declared_while_appends_go_on_misses_none(monkeypatch):
     monkeypatch.setattr(building, "BATCH", 50)
     store.append([Opened(account=f"a{n % 7}") for n in range(100)])
-    reports = together(*[lambda number=number: append_for(2, number) for number in range(4)], declare_later)
+    reports = together(*[lambda number=number: append_until_declared(number) for number in range(4)], declare_later)
     assert_overlapped(reports)
     total = 100 + sum(report.result for report in reports[:-1])
     assert MessageKeyPair.objects.count() == total

@@ -32,7 +32,7 @@ COURSES, USERS, WORKERS = ["Algebra", "History"], ["ann", "jake", "joe"], ["w-1"
 HANDLED = [CourseCreated, CourseClosed, UserRegistered, UserJoinedCourse]
 AT_ONCE = Retry(max_attempts=None, first_pause=timedelta(0), longest_pause=timedelta(0))
 SIZES = [(3, 2), (2_000, 10_000)]  # messages that an advance reads, and offsets that it marks, in one transaction
-ENDINGS = ["ack", "ack a part", "release", "fail", "expire", "renew", "ack and claim"]
+ENDINGS = ["ack", "ack a part", "go on", "release", "fail", "expire", "renew", "ack and claim"]
 
 Key = tuple[str, str]
 
@@ -213,6 +213,9 @@ class Life(RuleBasedStateMachine):
         position = held.claim.position
         if how == "ack a part":
             position -= pick % (position - held.claim.messages[0].position + 2)
+        if how == "go on":
+            self.go_on(held, held.claim.messages[: pick % len(held.claim.messages)])
+            return
         self.done(held.claim, how, position)
         if how in ("ack", "ack a part"):
             held.ack(position)
@@ -220,6 +223,16 @@ class Life(RuleBasedStateMachine):
             held.free(attempts=held.attempts - (how == "release"), is_paused=how == "fail")
         else:
             held.is_expired = how == "expire"
+
+    def go_on(self, held: Partition, done: list[Event]) -> None:
+        """The first messages of a batch are done, and the others stay in hand, as a batch of their own."""
+        if not done:
+            return
+        place, was_expired, claim = done[-1].position, held.is_expired, held.claim
+        rest = groups.go_on(claim, position=place)
+        assert rest.messages == claim.messages[len(done) :]
+        held.ack(place)
+        held.claim, held.attempts, held.is_expired = rest, 1, was_expired
 
     def done(self, claim: Claim, how: str, position: int | None = None) -> None:
         self.be(claim.worker)
@@ -229,6 +242,8 @@ class Life(RuleBasedStateMachine):
             groups.release(claim, error=ValueError("no") if how == "fail" else None)
         elif how == "renew":
             groups.renew(claim)
+        elif how == "go on":
+            groups.go_on(claim, position=claim.messages[0].position - 1)
         elif how == "ack and claim":
             groups.claim_next("g", worker=claim.worker, ack=claim)
         else:

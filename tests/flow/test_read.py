@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccc_django import Condition, Event, Indexed, store
-from ccc_django.errors import AppendConflict
+from ccc_django.errors import AppendConflict, EmptyGuard
 from ccc_django.models import KeyPair, MessageKeyPair, Shape, StoredMessage
 from tests.domain import CourseClosed, CourseCreated, JoinCourse, TermStarted, UserJoinedCourse, UserRegistered
 
@@ -221,3 +221,9 @@ def test_read_and_guard_agree_with_the_model():
             assert not conflicts
 
     agree()
+
+
+def test_conditions_that_came_to_nothing_are_refused():
+    """A name that is spelled wrong would read everything, and guard nothing."""
+    with pytest.raises(EmptyGuard, match="found by none of the given attributes"):
+        store.read(UserJoinedCourse.to_conditions(course="Algebra"))

@@ -420,7 +420,7 @@ def test_a_discarded_letter_before_which_the_partition_was_put_comes_with_the_re
     groups.seek("courses", to="beginning")
     assert dead_letters.replay(letter) == 1
     letter.refresh_from_db()
-    assert letter.status == "replayed"
+    assert letter.status == "coming"
     positions = []
     while claimed := claim():
         positions += [message.position for message in claimed.messages]

@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.flow import test_groups, test_seek, test_testing
+from tests.flow import test_groups, test_seek
 from tests.messages import test_conditions
+from tests.testing import test_clearing
 
 CASES = {
     1: (test_groups, "a_group_is_registered_once"),
@@ -37,7 +38,7 @@ CASES = {
     29: (test_groups, "an_ack_goes_on_behind_what_was_acked"),
     30: (test_groups, "a_release_gives_the_same_messages_again"),
     31: (test_groups, "a_release_gives_the_same_messages_again"),
-    32: (test_testing, "everything_is_empty_and_positions_start_again"),
+    32: (test_clearing, "everything_is_empty_and_positions_start_again"),
     33: (test_conditions, "payload_attribute_names_are_the_declared_attributes"),
     34: (test_conditions, "a_bare_class_has_no_payload_attribute_names"),
     35: (test_conditions, "conditions_are_given_only_for_attributes_that_the_class_has"),

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.postgres import keeper
-from tests.postgres.binaries import find_server
+from tests.postgres.cluster import cluster
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
@@ -52,25 +51,6 @@ print(outcome(lambda: [message.course_name for message in StoredMessage.objects.
 """
 
 
-@pytest.fixture
-def cluster():
-    """A server of our own, that can be stopped and started as something else."""
-    account = keeper.server_account()
-    folder = keeper.private_folder(account)
-    programs = keeper.reachable(find_server(), folder, account)
-    keeper.create_cluster(programs, folder, account)
-    servers = []
-
-    def start() -> str:
-        servers.append(keeper.start(programs, folder, account, durable=False))
-        keeper.wait_until_ready(servers[-1], folder)
-        return f"postgresql://postgres@/postgres?host={folder}"
-
-    yield folder, start, lambda: keeper.stop(servers[-1])
-    keeper.stop(servers[-1])
-    keeper.shutil.rmtree(folder, ignore_errors=True)
-
-
 def run(url: str, part: str) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     command = [sys.executable, "-c", PROGRAM, url, part]
@@ -79,13 +59,13 @@ def run(url: str, part: str) -> str:
     return done.stdout
 
 
-def test_a_standby_is_not_asked_for_the_head(cluster):
-    folder, start, stop = cluster
-    run(start(), "primary")
-    stop()
-    (folder / "data" / "standby.signal").touch()
-    assert run(start(), "standby").splitlines() == [
-        "ReadFromReplica ReadFromReplica ReadFromReplica",
-        "InternalError",
-        "['Algebra']",
-    ]
+def test_a_standby_is_not_asked_for_the_head():
+    with cluster() as server:
+        run(server.start(), "primary")
+        server.stop()
+        (server.folder / "data" / "standby.signal").touch()
+        assert run(server.start(), "standby").splitlines() == [
+            "ReadFromReplica ReadFromReplica ReadFromReplica",
+            "InternalError",
+            "['Algebra']",
+        ]

@@ -55,9 +55,9 @@ def calls() -> dict[str, dict[str, object]]:
     middle = offset.next_position
     return {
         "look_at_group": {"name": "g", **floor},
-        "claim_partition": {**claim, **floor, "look_for_late": False},
+        "claim_partition": {**claim, **floor, "look_for_late": False, "lazy": False},
         "claim_partition from the beginning": {
-            **claim, "floor_epoch": 0, "floor_position": 0, "floor_id": 0, "look_for_late": True,
+            **claim, "floor_epoch": 0, "floor_position": 0, "floor_id": 0, "look_for_late": True, "lazy": True,
         },
         "fetch_partition": {
             "types": group.handled_types, "names": group.partition_by, "pairs": pairs,
@@ -66,6 +66,8 @@ def calls() -> dict[str, dict[str, object]]:
         "fetch_types": {"types": [Closed.type], "after": middle, "upto": 10**9, "most": 11},
         "ack_claim": {**fence, "position": middle, "known_next": None},
         "pass_claim": {**fence, "position": middle},
+        "keep_claim": {**fence, "position": middle},
+        "claim_named_partition": {**claim, "partition": offset.partition_id.hex, "upto": 10**9},
         "release_claim": {**fence, "paused": True, "pause": 1.0, "attempts": 1, "error": "no"},
         "renew_claim": {**fence, "lease": 60.0},
         "carried_values": {
@@ -91,7 +93,7 @@ def explained(name: str, parameters: dict[str, object]) -> dict:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         if name in ADVANCE:
-            db.rows("lock_group", name="g")
+            db.rows("lock_group", name="g", lazy=False)
         cursor.execute(f"PREPARE explained AS {text.replace('%', '%%')}")
         given = [None if value is None else value.decode() for value in (parameter(parameters[each]) for each in names)]
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE explained ({placeholders})", given)
@@ -149,6 +151,8 @@ SQLITE = {
     "rank_by_entries": ["key_pair=? AND shape=?"],
     "messages_at": ["SEARCH message USING INTEGER PRIMARY KEY"],
     "ack_claim": ["SEARCH ccc_offsets USING INTEGER PRIMARY KEY"],
+    "keep_claim": ["SEARCH ccc_offsets USING INTEGER PRIMARY KEY"],
+    "claim_named_partition": ["group_id=? AND partition_id=?"],
     "carried_values": ["SEARCH ccc_messages USING INTEGER PRIMARY KEY", "ccc_message_key_pairs_position", "digest=?"],
     "partial_ranges": ["key_pair=? AND shape=?", "SEARCH known USING INTEGER PRIMARY KEY"],
     "woken_offsets": ["group_id=? AND key_pair=? AND offset_id>?"],

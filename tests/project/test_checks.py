@@ -10,7 +10,8 @@ import pytest
 from django.core.checks import run_checks
 from django.db import connections
 
-from ccc_django import where
+from ccc_django import consumer, where
+from ccc_django.consumers.checking import check_partitions
 from ccc_django.indexes import in_code
 from ccc_django.router import LogRouter
 from tests.domain import CourseCreated
@@ -151,3 +152,21 @@ def test_declared_filters_need_declared_indexes(monkeypatch):
     assert 'indexes.declare("payload", ["address.city"])' in found()["ccc_django.E008"]
     module.INDEXES = [("payload", ["address.city"])]
     assert found() == {}
+
+
+def test_a_consumer_partitioned_by_what_no_message_has_is_warned_of(no_consumers):
+    @consumer(group="typo", partition_by=["coursename"], handles=[CourseCreated])
+    def typo(message):
+        """Gets nothing, ever."""
+
+    [warning] = check_partitions()
+    assert warning.id == "ccc_django.W003"
+    assert "They are found by: course_name" in warning.hint
+
+
+def test_a_function_that_cannot_take_a_message_is_refused(no_consumers):
+    with pytest.raises(TypeError, match="handle is called with a message: too many positional arguments"):
+
+        @consumer(group="none", partition_by=[], handles=[CourseCreated])
+        def handle():
+            """Takes nothing."""

@@ -7,7 +7,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 import ccc_django
-from ccc_django import checks, errors, models, registry
+from ccc_django import CommandRejected, checks, errors, models, registry
+from ccc_django.consumers import checking, declaring
+from ccc_django.consumers import registry as consumers_registry
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
@@ -22,7 +24,9 @@ def code_blocks(page: Path) -> list[str]:
 @pytest.fixture
 def registry_as_before(monkeypatch):
     """Each page declares the same courses again."""
-    monkeypatch.setattr(registry, "_classes", {})
+    monkeypatch.setattr(registry, "_classes", {CommandRejected.type: CommandRejected})
+    monkeypatch.setattr(consumers_registry, "_consumers", {})
+    monkeypatch.setattr(declaring, "_declared", set())
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
@@ -47,14 +51,15 @@ def test_every_error_is_documented():
 
 def test_every_check_is_documented():
     text = (ROOT / "docs/reference/checks.md").read_text()
-    ids = set(re.findall(r"ccc_django\.[EW]\d+", Path(checks.__file__).read_text()))
+    modules = (Path(checks.__file__), Path(checking.__file__))
+    ids = {id for module in modules for id in re.findall(r"ccc_django\.[EW]\d+", module.read_text())}
     assert ids == set(re.findall(r"ccc_django\.[EW]\d+", text))
 
 
 def test_every_public_name_is_documented():
-    text = (ROOT / "docs/reference/messages.md").read_text()
+    text = "".join(page.read_text() for page in ROOT.glob("docs/reference/*.md"))
     for name in ccc_django.__all__:
-        assert re.search(rf"`{name}\b", text), name
+        assert re.search(rf"`@?{name}\b", text), name
 
 
 def test_every_model_is_documented_with_its_table():

@@ -1,6 +1,7 @@
 """The example project runs, with and without the extra for progress bars."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,14 +28,14 @@ def manage(tmp_path):
     return run
 
 
-def test_the_main_job_stores_and_restores_a_term(manage):
+def test_the_main_job_stores_decides_and_restores_a_term(manage):
     done = manage("run_term", "--students", "20", "--courses", "5")
     assert done.returncode == 0, done.stderr
-    assert "190 messages appended and read back" in done.stdout
-    assert "60  user.joined_course" in done.stdout
+    assert "190 messages appended, decided on and read back" in done.stdout
+    assert "60  course.join" in done.stdout
+    assert len(re.findall("has a seat", done.stdout)) == 1
+    assert len(re.findall("is refused: CourseFull", done.stdout)) == 3
     assert "Every message came back exactly as it was." in done.stdout
-    assert "came first: read again" in done.stdout
-    assert "joe reads again and is refused: the course is full" in done.stdout
     assert manage("run_term", "--students", "3").returncode == 0, "a second term on the same database"
 
 
@@ -62,3 +63,24 @@ print("seats" in client.get("/admin/ccc_django/consumergroup/").content.decode()
 """
     done = manage("shell", "-c", code)
     assert done.stdout.endswith("True\n"), done.stderr
+
+
+def test_the_consumers_are_found_and_run(manage):
+    code = """
+from uuid import uuid4
+from ccc_django import consumers, groups, store
+from ccc_django.consumers import declaring, projections, registry, runner
+from courses.messages import CreateCourse, JoinCourse
+from feedback.messages import SubmitFeedback
+consumers.handle(CreateCourse(course_name="Algebra", capacity=2))
+consumers.handle(JoinCourse(course_name="Algebra", user_id="joe"))
+consumers.handle(SubmitFeedback(submission_id=uuid4(), course_name="Algebra", text="I liked it."))
+for each in [*registry.consumers()] * 2:
+    declaring.declare(each)
+    while claim := groups.claim_next(each.group_name(), worker="w"):
+        assert runner.run(each, claim).error is None
+print(projections.state("course-roster", course_name="Algebra"))
+"""
+    done = manage("shell", "-c", code)
+    assert done.stdout.endswith("['joe']\n"), done.stderr
+    assert "To: teacher@example.org" in done.stdout

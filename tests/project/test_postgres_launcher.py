@@ -153,7 +153,11 @@ def test_the_bundled_server_runs_too():
 @contextmanager
 def a_run(first: str = "pass") -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A process that uses a server, and the server's folder."""
-    program = f"from tests.postgres import running\nwith running() as url:\n {first}\n print(url, flush=True)\n input()"
+    interruptible = (
+        "signal.signal(signal.SIGINT, signal.default_int_handler)"  # it is not, where a suite runs in background
+    )
+    lines = [f"import signal; {interruptible}", "from tests.postgres import running", "with running() as url:"]
+    program = "\n".join([*lines, f" {first}", " print(url, flush=True)", " input()"])
     command = [sys.executable, "-c", program]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, text=True, stdin=pipe, stdout=pipe, start_new_session=True) as run:

@@ -1,26 +1,30 @@
 """ccc_indexes: list, declare, build and drop payload indexes."""
 
-import json
 from contextlib import nullcontext
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from ccc_django import indexes
-from ccc_django.errors import CCCError
-from ccc_django.management.tables import index_progress, table
+from ccc_django.management.doors import Door
+from ccc_django.management.tables import index_progress
 
 COLUMNS = ("name", "kind", "status", "coverage", "entries", "values", "needed_by")
 
 
-class Command(BaseCommand):
+class Command(Door):
     """A door to ccc_django.indexes."""
 
     help = "Payload indexes: list them with size, use and coverage; declare, build or drop one."
+    examples = """\
+  manage.py ccc_indexes                                what is indexed
+  manage.py ccc_indexes declare address.city           a field, also of old messages
+  manage.py ccc_indexes declare course_name user_id    two fields together
+  manage.py ccc_indexes --json drop address.city       give it up, and print the rest for a script
+"""
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Verbs as subcommands; without any, the list."""
-        parser.add_argument("--json", action="store_true", help="for scripts")
         verbs = parser.add_subparsers(dest="verb", metavar="verb")
         verbs.add_parser("list", help="what is indexed (the default)")
         declare = verbs.add_parser("declare", help="index a field, or several together as a combination")
@@ -31,17 +35,14 @@ class Command(BaseCommand):
         build.add_argument("name", nargs="?", help="one index; otherwise all")
         drop = verbs.add_parser("drop", help="give up an index and remove its entries")
         drop.add_argument("names", nargs="+", metavar="NAME", help="its name, or the fields of a combination")
+        self.add_json(parser, *verbs.choices.values())
 
     def handle(self, *_: Any, verb: str | None, **options: Any) -> None:
         """Call one function, and show what there is afterwards."""
         quiet = options["json"] or not self.stdout.isatty()
-        try:
-            with nullcontext() if quiet else index_progress() as progress:
-                self.act(verb, progress, **options)
-        except (CCCError, LookupError, ValueError) as problem:
-            raise CommandError(str(problem)) from problem
-        rows = indexes.overview()
-        self.stdout.write(json.dumps(rows, indent=2) if options["json"] else table(COLUMNS, rows))
+        with nullcontext() if quiet else index_progress() as progress:
+            self.act(verb, progress, **options)
+        self.show(COLUMNS, indexes.overview(), as_json=options["json"])
 
     def act(self, verb: str | None, progress: Any, **options: Any) -> None:
         """The verb that was asked for."""

@@ -1,4 +1,5 @@
--- look_at_group: whether a group is there and active, whether the log has grown, and whether anything waits to be claimed.
+-- look_at_group: whether a group is there and active, whether the log has grown, whether anything waits to be claimed,
+-- and in how many seconds the next partition that is blocked will.
 SELECT
     known.status = 'active' OR coalesce(known.retry_at <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'), 0),
     coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'ccc_messages'), 0) > known.watermark,
@@ -10,6 +11,13 @@ SELECT
         SELECT 1 FROM ccc_offsets AS late INDEXED BY ccc_offsets_blocked
         WHERE late.group_id = known.id AND late.next_position IS NOT NULL
           AND late.blocked_until <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')
+    ),
+    (
+        SELECT (julianday(blocked.blocked_until) - julianday('now')) * 86400.0
+        FROM ccc_offsets AS blocked INDEXED BY ccc_offsets_blocked
+        WHERE blocked.group_id = known.id AND blocked.next_position IS NOT NULL AND blocked.blocked_until IS NOT NULL
+        ORDER BY blocked.blocked_until
+        LIMIT 1
     )
 FROM ccc_consumer_groups AS known
 WHERE known.name = %(name)s

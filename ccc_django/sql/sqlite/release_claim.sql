@@ -1,5 +1,6 @@
 -- release_claim: give the partition back without progress, at once or after a pause.
 UPDATE ccc_offsets SET
+    next_position = max(next_position, last_position + 1),  -- where a batch was left; null stays null
     blocked_until = CASE WHEN %(paused)s THEN strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %(pause)s) END,
     attempts = %(attempts)s,
     error = CASE WHEN %(error)s = '' THEN error ELSE %(error)s END, claimed_by = '', claimed_at = NULL, token = 0

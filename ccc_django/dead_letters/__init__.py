@@ -1,0 +1,30 @@
+"""Dead letters: messages that a group gave up on are kept with the reason, delivered again, or discarded."""
+
+from ccc_django.dead_letters.deciding import discard, replay
+from ccc_django.dead_letters.finding import Preview, decidable, find, preview
+from ccc_django.dead_letters.keeping import add, described, put, traced
+from ccc_django.dead_letters.redelivering import (
+    coming_again,
+    end_replay,
+    give_back,
+    take_first_waiting,
+    without_partition,
+)
+
+__all__ = [
+    "Preview",
+    "add",
+    "coming_again",
+    "decidable",
+    "described",
+    "discard",
+    "end_replay",
+    "find",
+    "give_back",
+    "preview",
+    "put",
+    "replay",
+    "take_first_waiting",
+    "traced",
+    "without_partition",
+]

@@ -1,0 +1,141 @@
+"""Deciding: dead letters are delivered again or discarded, any number of them, a thousand in a transaction."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce, Now
+
+from ccc_django.conf import conf
+from ccc_django.errors import NoPartition
+from ccc_django.models import ConsumerGroup, DeadLetter, Offset
+from ccc_django.models.dead_letter import NO_PARTITION, REPLAYABLE, LetterStatus
+
+BATCH = 1_000  # letters a transaction
+
+Letters = DeadLetter | Iterable[DeadLetter]
+Progress = Callable[[int], None]  # is told how many have been looked at
+
+
+class Wanted(NamedTuple):
+    """A letter by its place in the log, so that batches are in order for each partition."""
+
+    position: int
+    pk: int
+    partition_id: UUID
+
+
+class Place(NamedTuple):
+    """Where the partition of a letter stands."""
+
+    pk: int
+    last_position: int
+
+
+def replay(letters: Letters, *, by: str = "", reason: str = "", progress: Progress | None = None) -> int:
+    """Deliver messages once more, each to its group and partition; how many will be.
+
+    One that fails again is a dead letter again. The partition stands where it stands: nothing else is repeated. More
+    than a thousand are several transactions, in the order of the log: whoever was interrupted may call again.
+    """
+    wanted = _wanted(letters)
+    _refuse_without_partition(each.pk for each in wanted if each.partition_id == NO_PARTITION)
+    return _in_batches(wanted, partial(_replay, by=by, reason=reason), progress)
+
+
+def discard(letters: Letters, *, by: str = "", reason: str = "", progress: Progress | None = None) -> int:
+    """Record that messages will not be delivered any more, who decided that, and why; how many were decided upon."""
+    return _in_batches(_wanted(letters), partial(_discard, by=by, reason=reason), progress)
+
+
+def _wanted(letters: Letters) -> list[Wanted]:
+    if isinstance(letters, QuerySet):  # without their tracebacks
+        return sorted(Wanted(*row) for row in letters.values_list("position", "pk", "partition_id"))
+    listed = [letters] if isinstance(letters, DeadLetter) else letters
+    return sorted(Wanted(letter.position, letter.pk, letter.partition_id) for letter in listed)
+
+
+def _refuse_without_partition(pks: Iterable[int]) -> None:
+    """Before anything is done: nothing that was asked for is, if one cannot be."""
+    if (listed := [*pks][:BATCH]) and (letter := DeadLetter.objects.replayable().filter(pk__in=listed).first()):
+        raise NoPartition(letter)
+
+
+def _in_batches(wanted: list[Wanted], decide: Callable[[list[int]], int], progress: Progress | None) -> int:
+    count = 0
+    for start in range(0, len(wanted), BATCH):
+        batch = [each.pk for each in wanted[start : start + BATCH]]
+        with transaction.atomic(using=conf.database):
+            count += decide(batch)
+        if progress is not None:
+            progress(start + len(batch))
+    return count
+
+
+def _replay(pks: list[int], *, by: str, reason: str) -> int:
+    places = _locked_places(pks)
+    letters = [letter for letter in _locked(pks, *REPLAYABLE) if _partition(letter) in places]
+    passed = [letter for letter in letters if places[_partition(letter)].last_position >= letter.position]
+    coming = [letter for letter in letters if places[_partition(letter)].last_position < letter.position]
+    _announce(Counter(places[_partition(letter)].pk for letter in passed))
+    _decide(passed, LetterStatus.REPLAYING, by, reason)
+    _decide(coming, LetterStatus.COMING, by, reason)  # the partition was moved back: they come with the rest
+    return len(letters)
+
+
+def _discard(pks: list[int], *, by: str, reason: str) -> int:
+    _locked_places(pks)
+    letters = _locked(pks, LetterStatus.OPEN)
+    _decide(letters, LetterStatus.DISCARDED, by, reason)
+    return len(letters)
+
+
+def _locked_places(pks: list[int]) -> dict[tuple[int, UUID], Place]:
+    """Where the partitions of letters stand. Locks are taken as everywhere: groups, offsets, and later letters."""
+    named = DeadLetter.objects.filter(pk__in=pks)
+    groups = ConsumerGroup.objects.filter(pk__in=named.values("group_id"))
+    list(groups.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    partitions: dict[int, list[UUID]] = {}
+    for group, partition in named.order_by().values_list("group_id", "partition_id").distinct():
+        partitions.setdefault(group, []).append(partition)
+    theirs = Q(pk__in=[])
+    for group, ids in partitions.items():
+        theirs |= Q(group_id=group, partition_id__in=ids)
+    offsets = Offset.objects.select_for_update().filter(theirs).order_by("pk")
+    found = offsets.values_list("pk", "group_id", "partition_id", "last_position")
+    return {(group, partition): Place(pk, last) for pk, group, partition, last in found}
+
+
+def _locked(pks: list[int], *statuses: LetterStatus) -> list[DeadLetter]:
+    """Those letters that have such a status now."""
+    letters = DeadLetter.objects.select_for_update().filter(pk__in=pks, status__in=statuses)
+    return list(letters.only("group_id", "partition_id", "position").order_by("id"))
+
+
+def _partition(letter: DeadLetter) -> tuple[int, UUID]:
+    return letter.group_id, letter.partition_id
+
+
+def _announce(replays: Counter[int]) -> None:
+    """Partitions have so many letters to deliver, each, and are open for them."""
+    by_count: dict[int, list[int]] = {}
+    for offset, count in replays.items():
+        by_count.setdefault(count, []).append(offset)
+    if not by_count:
+        return
+    more = Case(*(When(pk__in=offsets, then=Value(count)) for count, offsets in by_count.items()))
+    Offset.objects.filter(pk__in=[*replays]).update(
+        replays=F("replays") + more, next_position=Coalesce("next_position", F("last_position") + 1)
+    )
+
+
+def _decide(letters: list[DeadLetter], status: LetterStatus, by: str, reason: str) -> None:
+    """Whatever is to be delivered has not been delivered so far."""
+    delivered = {"deliveries": 0} if status == LetterStatus.REPLAYING else {}
+    DeadLetter.objects.filter(pk__in=[letter.pk for letter in letters]).update(
+        status=status, decided_by=by, reason=reason, decided_at=Now(), **delivered
+    )

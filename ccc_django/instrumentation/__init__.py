@@ -1,0 +1,1 @@
+"""Instrumentation: what operators look at, for commands, admin, views and API alike."""

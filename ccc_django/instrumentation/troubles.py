@@ -1,0 +1,46 @@
+"""Troubles: the partitions of a group that failed last, pause, or wait for somebody, with the reason."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from ccc_django.errors import UnknownGroup
+from ccc_django.models import ConsumerGroup, Offset
+from ccc_django.models.offset import STOPPED_FOR
+
+MOST = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """A partition that does not simply go on: where it is, what is wrong, until when it waits, if not for ever."""
+
+    partition: str
+    state: str
+    position: int | None
+    attempts: int
+    until: datetime | None
+    error: str
+
+
+def troubles(name: str, *, most: int = MOST) -> list[Trouble]:
+    """What is wrong in a group, the earliest position first."""
+    if not ConsumerGroup.objects.filter(name=name).exists():
+        raise UnknownGroup(name)
+    is_stopped = Q(blocked_until__gt=Now() + timedelta(seconds=STOPPED_FOR.total_seconds() / 2))
+    wrong = Offset.objects.of_group(name).filter(~Q(error="") | is_stopped)
+    return [_trouble(offset) for offset in wrong.order_by("next_position", "id")[:most]]
+
+
+def _trouble(offset: Offset) -> Trouble:
+    pauses = "in hand" if offset.claimed_by else "pauses" if offset.blocked_until else "ready"
+    return Trouble(
+        partition=offset.partition_key,
+        state="stopped" if offset.is_stopped else pauses,
+        position=offset.next_position,
+        attempts=offset.attempts,
+        until=None if offset.is_stopped else offset.blocked_until,
+        error=offset.error,
+    )

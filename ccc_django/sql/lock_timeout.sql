@@ -1,0 +1,2 @@
+-- lock_timeout: how long locks are waited for.
+SELECT current_setting('lock_timeout')

@@ -1,0 +1,1 @@
+"""An app with consumers that real worker processes run."""
