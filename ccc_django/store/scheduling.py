@@ -1,7 +1,7 @@
 """Schedule: messages wait for their time outside of the log, and enter it in the order of their times."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -17,6 +17,7 @@ from ccc_django.models import ScheduledMessage, StoredMessage
 from ccc_django.store.appending import add, entry_of
 
 BATCH = 1_000
+TICK = timedelta(milliseconds=1)  # SQLite's clock has three digits: what was due when it was scheduled is due now
 COPIED = [name for name in Entry._fields if name not in {"pair_ids", "declared_pairs"}]
 
 
@@ -38,7 +39,8 @@ def promote(*, limit: int = BATCH) -> int:
     with transaction.atomic(using=conf.database):
         if not db.rows("lock_promotion")[0][0]:
             return 0
-        due = list(ScheduledMessage.objects.filter(due_at__lte=Now()).order_by("due_at", "id")[:limit])
+        now = Now() + TICK if db.is_sqlite() else Now()
+        due = list(ScheduledMessage.objects.filter(due_at__lte=now).order_by("due_at", "id")[:limit])
         places = add([_entry(row) for row in due])
         notifications.announce(row.message_type for row in due)
         ScheduledMessage.objects.filter(pk__in=[row.pk for row in due]).delete()

@@ -30,6 +30,14 @@ def test_messages_wait_for_their_time():
     assert str(ScheduledMessage.objects.get()).startswith("course.created at")
 
 
+def test_what_is_due_when_it_is_scheduled_is_promoted_at_once():
+    """Also where the database's clock is coarser than Python's."""
+    with transaction.atomic():  # faster than its tick
+        for _ in range(200):
+            store.schedule(CourseCreated(course_name="due"), at=datetime.now(UTC))
+            assert store.promote() == 1
+
+
 def test_order_is_by_time_and_then_by_scheduling():
     store.schedule(CourseCreated(course_name="third"), at=PAST + timedelta(seconds=2))
     store.schedule([CourseCreated(course_name="first"), CourseCreated(course_name="second")], at=PAST)
