@@ -1,6 +1,7 @@
-"""Claims: an exclusive, temporary right to handle the next messages of one partition."""
+"""Claims: an exclusive, temporary right to handle the next messages of one partition, or some of a shared group."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -45,3 +46,42 @@ class Claim:
         if position >= self.position:
             return self.next_position
         return next(message.position for message in self.messages if (message.position or 0) > position)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedClaim(Claim):
+    """Some messages of a shared group, each of which can be acked and released by itself.
+
+    ``places`` says for each position in which topic of the group it is, ``replayed`` which of them were dead letters.
+    Several messages are in hand together only at their first attempt.
+    """
+
+    offset_id: int = 0
+    partition_key: str = ""
+    partition_value: dict[str, Any] = field(default_factory=dict)
+    key_pair_ids: tuple[UUID, ...] = ()
+    group_id: int
+    places: dict[int, int]
+    replayed: frozenset[int] = frozenset()
+
+    def of(self, messages: Iterable[Message] | None) -> "SharedClaim":
+        """The claim of some of its messages alone."""
+        if messages is None:
+            return self
+        positions = {message.position or 0 for message in messages}
+        if strangers := positions - {*self.places}:
+            raise ValueError(f"Not in this claim: {', '.join(map(str, sorted(strangers)))}.")
+        return self.with_positions(positions)
+
+    def without(self, messages: Iterable[Message]) -> "SharedClaim":
+        """The claim of the others."""
+        return self.with_positions({*self.places} - {message.position or 0 for message in messages})
+
+    def with_positions(self, positions: set[int]) -> "SharedClaim":
+        """The claim of what is at these positions."""
+        return replace(
+            self,
+            messages=[message for message in self.messages if message.position in positions],
+            places={position: place for position, place in self.places.items() if position in positions},
+            replayed=frozenset(position for position in self.replayed if position in positions),
+        )

@@ -1,5 +1,6 @@
 """Settings: flat CCC_* names in the project's settings, read when they are used."""
 
+from datetime import timedelta
 from typing import Any, Generic, TypeVar, overload
 
 try:
@@ -44,6 +45,9 @@ class Conf:
     sweep_every = Setting(5.0)
     sample_every = Setting(60.0)
     grace = Setting(30.0)
+    topics_strict = Setting(False)  # noqa: FBT003 - a default, not an argument
+    default_subscription_mode = Setting("all")
+    subscription_lookback = Setting(timedelta(0))
     health: Setting[dict[str, Any]] = Setting({})
 
 

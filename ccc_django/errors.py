@@ -132,6 +132,38 @@ class UnknownGroup(CCCError, LookupError):
         )
 
 
+class KindChanged(CCCError, ValueError):
+    """A group is ordered or shared for as long as it lives."""
+
+    def __init__(self, name: str, is_now: str, wanted: str) -> None:
+        super().__init__(
+            f"{name} is {is_now} and has its progress so. Give the {wanted} group another name, or first delete this "
+            f"one: groups.delete({name!r})"
+        )
+
+
+class UnknownTopic(CCCError, LookupError):
+    """There is no topic of this name, and CCC_TOPICS_STRICT lets none be made by the way."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no topic {name!r}. Configure it: topics.configure({name!r}, semantics=…). manage.py ccc_topics "
+            "lists those that there are."
+        )
+
+
+class SubscriptionRefused(CCCError, ValueError):
+    """A subscription that the topic or the group does not allow."""
+
+
+class UnknownSubscription(CCCError, LookupError):
+    """A group has not subscribed to this."""
+
+
+class TopicInUse(CCCError):
+    """A topic has open messages, and what was asked for would leave them behind."""
+
+
 class UnknownPartition(CCCError, LookupError):
     """A group has no partition with these values."""
 

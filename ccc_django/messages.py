@@ -249,6 +249,11 @@ def noted(message: "M", **notes: str) -> "M":
     return message._in(message.envelope._replace(metadata=metadata))  # noqa: SLF001 - a method would be a name that payloads cannot have
 
 
+def in_topic(message: "M", topic: str) -> "M":
+    """A copy that is published in a topic, whatever its class says."""
+    return message._with(topic=topic)  # noqa: SLF001 - as above
+
+
 def reserved_names() -> frozenset[str]:
     """What a payload attribute cannot be called: every public name of a message, except pydantic's own."""
     names = (name for name in vars(Message) if not name.startswith(("_", "model_")))

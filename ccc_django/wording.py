@@ -11,7 +11,7 @@ from logging import DEBUG, INFO, WARNING
 from typing import Any
 
 STAGES = (
-    "append", "index", "notify", "advance", "claim", "fetch", "handle", "ack", "complete", "sweep", "worker",
+    "append", "index", "notify", "advance", "claim", "fetch", "handle", "ack", "complete", "sweep", "worker", "topics",
 )  # fmt: skip
 LOGGERS = {stage: logging.getLogger(f"ccc_django.{stage}") for stage in STAGES}
 
@@ -56,6 +56,14 @@ stopped_listening = Line(
     WARNING,
     "Nobody calls any more (%(error)s): looking now and then, and listening again later.",
 )
+
+subscribed = Line("topics", "subscribed", INFO, "%(group)s has subscribed to %(scope)s: %(mode)s, from %(position)d.")
+revived = Line("topics", "revived", INFO, "%(group)s goes on with %(scope)s where it stood.")
+steered = Line("topics", "steered", INFO, "%(group)s, %(scope)s: was %(was)s, is %(status)s.")
+died = Line("topics", "died", WARNING, "%(subscription)s has sent no heartbeat for its time-out: it is dead.")
+removed = Line("topics", "removed", INFO, "%(group)s does not get %(scope)s any more.")
+forced = Line("topics", "forced", WARNING, "%(topic)s is complete by force up to %(position)d: %(count)d passed over.")
+topic_deleted = Line("topics", "topic_deleted", INFO, "The topic %(topic)s was deleted; its messages stay.")
 
 advanced = Line("advance", "advanced", DEBUG, "%(group)s advanced up to %(position)d.")
 claimed = Line("claim", "claimed", DEBUG, "%(worker)s has %(partition)s of %(group)s, attempt %(attempt)d.")

@@ -2,11 +2,13 @@
 
 from ccc_django.dead_letters.deciding import discard, replay
 from ccc_django.dead_letters.finding import Preview, decidable, find, preview
-from ccc_django.dead_letters.keeping import add, described, put, traced
+from ccc_django.dead_letters.keeping import add, described, put, put_shared, traced
 from ccc_django.dead_letters.redelivering import (
     coming_again,
     end_replay,
     give_back,
+    pass_by,
+    settle,
     take_first_waiting,
     without_partition,
 )
@@ -21,9 +23,12 @@ __all__ = [
     "end_replay",
     "find",
     "give_back",
+    "pass_by",
     "preview",
     "put",
+    "put_shared",
     "replay",
+    "settle",
     "take_first_waiting",
     "traced",
     "without_partition",

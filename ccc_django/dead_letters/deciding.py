@@ -12,7 +12,8 @@ from django.db.models.functions import Coalesce, Now
 
 from ccc_django.conf import conf
 from ccc_django.errors import NoPartition
-from ccc_django.models import ConsumerGroup, DeadLetter, Offset
+from ccc_django.models import ConsumerGroup, DeadLetter, Delivery, GroupTopic, Offset, StoredMessage
+from ccc_django.models.consumer_group import Kind
 from ccc_django.models.dead_letter import NO_PARTITION, REPLAYABLE, LetterStatus
 
 BATCH = 1_000  # letters a transaction
@@ -61,7 +62,8 @@ def _wanted(letters: Letters) -> list[Wanted]:
 
 def _refuse_without_partition(pks: Iterable[int]) -> None:
     """Before anything is done: nothing that was asked for is, if one cannot be."""
-    if (listed := [*pks][:BATCH]) and (letter := DeadLetter.objects.replayable().filter(pk__in=listed).first()):
+    ordered = DeadLetter.objects.replayable().filter(group__kind=Kind.ORDERED)
+    if (listed := [*pks][:BATCH]) and (letter := ordered.filter(pk__in=listed).first()):
         raise NoPartition(letter)
 
 
@@ -78,13 +80,28 @@ def _in_batches(wanted: list[Wanted], decide: Callable[[list[int]], int], progre
 
 def _replay(pks: list[int], *, by: str, reason: str) -> int:
     places = _locked_places(pks)
-    letters = [letter for letter in _locked(pks, *REPLAYABLE) if _partition(letter) in places]
+    replayable = _locked(pks, *REPLAYABLE)
+    delivered = _deliver([letter for letter in replayable if letter.group.kind == Kind.SHARED])
+    _decide(delivered, LetterStatus.REPLAYING, by, reason)
+    letters = [letter for letter in replayable if _partition(letter) in places]
     passed = [letter for letter in letters if places[_partition(letter)].last_position >= letter.position]
     coming = [letter for letter in letters if places[_partition(letter)].last_position < letter.position]
     _announce(Counter(places[_partition(letter)].pk for letter in passed))
     _decide(passed, LetterStatus.REPLAYING, by, reason)
     _decide(coming, LetterStatus.COMING, by, reason)  # the partition was moved back: they come with the rest
-    return len(letters)
+    return len(letters) + len(delivered)
+
+
+def _deliver(letters: list[DeadLetter]) -> list[DeadLetter]:
+    """Messages of shared groups are open again; those of topics that the group still has."""
+    at = {letter.position for letter in letters}
+    topics = dict(StoredMessage.objects.filter(position__in=at).values_list("position", "topic"))
+    places = GroupTopic.objects.filter(group_id__in={letter.group_id for letter in letters})
+    known = {(group, topic): pk for pk, group, topic in places.values_list("pk", "group_id", "topic")}
+    found = [(letter, known.get((letter.group_id, topics.get(letter.position, "")))) for letter in letters]
+    rows = [Delivery(group_topic_id=pk, position=letter.position, again=True) for letter, pk in found if pk]
+    Delivery.objects.bulk_create(rows, ignore_conflicts=True)
+    return [letter for letter, pk in found if pk]
 
 
 def _discard(pks: list[int], *, by: str, reason: str) -> int:
@@ -112,8 +129,9 @@ def _locked_places(pks: list[int]) -> dict[tuple[int, UUID], Place]:
 
 def _locked(pks: list[int], *statuses: LetterStatus) -> list[DeadLetter]:
     """Those letters that have such a status now."""
-    letters = DeadLetter.objects.select_for_update().filter(pk__in=pks, status__in=statuses)
-    return list(letters.only("group_id", "partition_id", "position").order_by("id"))
+    letters = DeadLetter.objects.select_for_update(of=("self",)).filter(pk__in=pks, status__in=statuses)
+    with_kinds = letters.select_related("group").only("group_id", "partition_id", "position", "group__kind")
+    return list(with_kinds.order_by("id"))
 
 
 def _partition(letter: DeadLetter) -> tuple[int, UUID]:

@@ -10,6 +10,7 @@ from django.utils.timezone import is_naive
 
 from ccc_django.errors import UnknownGroup
 from ccc_django.models import ConsumerGroup, DeadLetter
+from ccc_django.models.consumer_group import Kind
 from ccc_django.models.dead_letter import NO_PARTITION, DeadLetterQuerySet, LetterStatus
 from ccc_django.partitions import partition_of
 
@@ -102,7 +103,8 @@ def preview(verb: Verb, letters: DeadLetterQuerySet, *, limit: int | None = None
     chosen = DeadLetter.objects.filter(pk__in=decidable(verb, letters)[:limit].values("pk"))
     of = chosen.order_by().values_list("group__name", "message_type").annotate(count=Count("pk"))
     counted = tuple(sorted(of))
-    left_out = letters.replayable().filter(partition_id=NO_PARTITION) if verb == "replay" else letters.none()
+    no_partition = letters.replayable().filter(partition_id=NO_PARTITION, group__kind=Kind.ORDERED)
+    left_out = no_partition if verb == "replay" else letters.none()
     return Preview(
         verb=verb,
         count=sum(count for _, _, count in counted),

@@ -2,7 +2,7 @@
 
 import traceback
 
-from ccc_django.claims import Claim
+from ccc_django.claims import Claim, SharedClaim
 from ccc_django.messages import Message
 from ccc_django.models import DeadLetter, Offset
 from ccc_django.wording import text_of
@@ -14,6 +14,12 @@ def add(claim: Claim, message: Message, error: BaseException) -> None:
     """A partition gives a message up."""
     offset = Offset.objects.values("group_id", "partition_id", "partition_key").get(pk=claim.offset_id)
     put(offset, message, error=described(error), trace=traced(error), attempts=claim.attempt)
+
+
+def put_shared(claim: SharedClaim, message: Message, error: BaseException) -> None:
+    """A shared group gives a message up."""
+    where: dict[str, object] = {"group_id": claim.group_id}
+    put(where, message, error=described(error), trace=traced(error), attempts=claim.attempt)
 
 
 def put(where: dict[str, object], message: Message, *, error: str, trace: str = "", attempts: int = 0) -> None:

@@ -1,11 +1,13 @@
 """Redelivering: a dead letter comes once more, by itself or with the rest of its partition, and ends well or not."""
 
-from django.db.models import F
+from collections.abc import Iterable
+
+from django.db.models import Exists, F, OuterRef
 from django.db.models.functions import Now
 
 from ccc_django.claims import Claim
 from ccc_django.dead_letters.keeping import described, traced
-from ccc_django.models import DeadLetter, Offset
+from ccc_django.models import DeadLetter, Offset, StoredMessage
 from ccc_django.models.dead_letter import NO_PARTITION, LetterStatus
 
 
@@ -54,3 +56,18 @@ def end_replay(claim: Claim, error: BaseException | None) -> None:
             attempts=F("attempts") + 1,
             created_at=Now(),
         )
+
+
+def settle(group_id: int, positions: Iterable[int]) -> None:
+    """Dead letters of a shared group were delivered again, and are done."""
+    letters = DeadLetter.objects.filter(group_id=group_id, partition_id=NO_PARTITION, position__in=[*positions])
+    letters.filter(status=LetterStatus.REPLAYING).update(status=LetterStatus.REPLAYED)
+
+
+def pass_by(group_id: int, topic: str, first: int) -> None:
+    """A shared group goes to a place in a topic: dead letters behind it come with everything else, the others stay."""
+    of_topic = StoredMessage.objects.filter(topic=topic, position=OuterRef("position"))
+    letters = DeadLetter.objects.filter(Exists(of_topic), group_id=group_id, partition_id=NO_PARTITION)
+    waiting = letters.filter(status__in=[LetterStatus.OPEN, LetterStatus.REPLAYING])
+    waiting.filter(position__gte=first).update(status=LetterStatus.REPLAYED, reason="seek", decided_at=Now())
+    waiting.filter(position__lt=first).update(status=LetterStatus.OPEN)

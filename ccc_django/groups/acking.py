@@ -1,5 +1,6 @@
 """Ack and renew: a claim ends with progress, or goes on; whoever has lost it changes nothing."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -7,16 +8,25 @@ from typing import Any, NoReturn
 from django.db import transaction
 
 from ccc_django import db, dead_letters, stages
-from ccc_django.claims import Claim
+from ccc_django.claims import Claim, SharedClaim
 from ccc_django.conf import conf
 from ccc_django.errors import ClaimLost
+from ccc_django.groups import settling
+from ccc_django.groups.durations import LEASE, seconds
 from ccc_django.groups.looking import look_at
+from ccc_django.messages import Message
 
-LEASE = timedelta(seconds=60)
 
+def ack(claim: Claim, *, position: int | None = None, messages: Iterable[Message] | None = None) -> None:
+    """All messages of the batch are done, or those up to a position; the partition is free again.
 
-def ack(claim: Claim, *, position: int | None = None) -> None:
-    """All messages of the batch are done, or those up to a position; the partition is free again."""
+    Of a shared group some messages can be acked by themselves; the others stay in hand.
+    """
+    if isinstance(claim, SharedClaim):
+        settling.ack(claim.of(_upto(claim, position) if messages is None else messages))
+        return
+    if messages is not None:
+        raise ValueError(f"{claim.group} is in order: ack up to a position=…")
     done = acked_position(claim, position)
     if claim.dead_letter is not None and done == claim.position:
         end_replay(claim, error=None)
@@ -31,6 +41,10 @@ def ack(claim: Claim, *, position: int | None = None) -> None:
 
 def go_on(claim: Claim, *, position: int) -> Claim:
     """The messages of the batch up to a position are done; the claim of the rest, which stays in hand."""
+    if isinstance(claim, SharedClaim):
+        done_messages = _upto(claim, position)
+        settling.ack(claim.of(done_messages))
+        return claim.without(done_messages)
     done = acked_position(claim, position)
     if done == claim.position:
         raise ValueError(f"Nothing is left of the batch behind {done}: ack it.")
@@ -39,6 +53,10 @@ def go_on(claim: Claim, *, position: int) -> Claim:
     stages.acked(claim, done)
     left = next(number for number, message in enumerate(claim.messages) if (message.position or 0) > done)
     return replace(claim, messages=claim.messages[left:], attempt=1)
+
+
+def _upto(claim: Claim, position: int | None) -> list[Message]:
+    return [message for message in claim.messages if position is None or (message.position or 0) <= position]
 
 
 def acked_position(claim: Claim, position: int | None) -> int:
@@ -73,7 +91,10 @@ def end_replay(claim: Claim, *, error: BaseException | None) -> None:
 
 
 def renew(claim: Claim, *, lease: timedelta = LEASE) -> None:
-    """Hold the partition for another lease."""
+    """Hold the partition, or the messages, for another lease."""
+    if isinstance(claim, SharedClaim):
+        settling.renew(claim, lease=lease)
+        return
     if db.rows("renew_claim", **fence(claim), lease=seconds(lease.total_seconds())) == []:
         lose(claim)
 
@@ -94,8 +115,3 @@ def lose(claim: Claim) -> NoReturn:
 def fence(claim: Claim) -> dict[str, Any]:
     """Who holds a claim, as every statement that ends one asks."""
     return {"id": claim.offset_id, "token": claim.token, "epoch": claim.epoch}
-
-
-def seconds(duration: float) -> Any:
-    """A duration as each database takes it."""
-    return f"{duration:+.3f} seconds" if db.is_sqlite() else duration

@@ -44,6 +44,7 @@ class Advanced(NamedTuple):
     marking_upto: int
     marking_number: int
     marking_after: int
+    topics: list[str] | None = None
 
     @property
     def catches_up(self) -> bool:
@@ -94,23 +95,25 @@ def _locked(name: str, beyond: int, *, lazy: bool) -> tuple[int, Advanced | None
     if db.is_sqlite():
         calls.insert(0, ("lock_append", {}))  # become the writer before looking
     elif look.names is not None and look.is_idle and beyond >= 0:
-        calls.append(("carried_values", _wanted(look.names, [], after=beyond, upto=EVERYTHING, every=True)))
+        calls.append(("carried_values", _wanted(look.names, [], None, after=beyond, upto=EVERYTHING, every=True)))
     [highest], found, *known = db.in_one_trip(*calls)[db.is_sqlite() :]
     final = checked_head(*highest)
     if not found:
         return final, None, None
-    id, watermark, begins_at, names, types, most, catch_up_to, catch_up_types, *place, _, _ = found[0]
+    id, watermark, begins_at, names, types, most, catch_up_to, catch_up_types, *place, topics, _, _ = found[0]
     listed = (from_json(names), from_json(types), most, catch_up_to, from_json(catch_up_types))
-    group = Advanced(id, watermark, begins_at, *listed, *place)
+    group = Advanced(id, watermark, begins_at, *listed, *place)._replace(topics=topics and from_json(topics))
     is_as_seen = (watermark, group.names) == (beyond, look.names) and not group.catches_up and not group.marking_upto
-    look.names = group.names
+    look.names = group.names if group.topics is None else None
     return final, group, [row for row in known[0] if row[0] <= final] if known and is_as_seen else None
 
 
-def _wanted(names: list[str], types: list[str], *, after: int, upto: int, every: bool) -> dict[str, Any]:
-    listed: dict[str, Any] = {"names": names, "types": types}
+def _wanted(
+    names: list[str], types: list[str], topics: list[str] | None, *, after: int, upto: int, every: bool
+) -> dict[str, Any]:
+    listed: dict[str, Any] = {"names": names, "types": types, "topics": topics}
     if db.is_sqlite():
-        listed = {name: to_json(values).decode() for name, values in listed.items()}
+        listed = {name: None if values is None else to_json(values).decode() for name, values in listed.items()}
     return {"after": after, "upto": upto, "most": BATCH, "every": every, **listed}
 
 
@@ -119,7 +122,7 @@ def _next_batch(group: Advanced, final: int, rows: list[db.Row] | None) -> Batch
         return _sorted_in(group, rows, final)
     upto = min(final, group.catch_up_to, group.watermark + SCANNED) if group.catches_up else final
     types = group.catch_up_types if group.catches_up else []
-    wanted = _wanted(group.names, types, after=group.watermark, upto=upto, every=not group.catches_up)
+    wanted = _wanted(group.names, types, group.topics, after=group.watermark, upto=upto, every=not group.catches_up)
     return _sorted_in(group, db.rows("carried_values", **wanted), upto)
 
 

@@ -14,16 +14,14 @@ from ccc_django.claims import Claim
 from ccc_django.errors import ClaimLost
 from ccc_django.groups.acking import end_replay, fence, freed, pass_to
 from ccc_django.groups.guarding import declared_values, guard_of
-from ccc_django.groups.releasing import give_up, put_off
+from ccc_django.groups.releasing import AttemptsUsedUp, give_up, put_off
 from ccc_django.messages import Message
 from ccc_django.models import fetching, matching
-from ccc_django.models.stored_message import message_of
+from ccc_django.models.stored_message import COLUMNS, message_of
 from ccc_django.partitions import may_be_wide
 from ccc_django.retry import Retry
 
-
-class AttemptsUsedUp(Exception):
-    """Every attempt ended without a word: its worker was killed, or its lease was over."""
+TOPIC = COLUMNS.index("topic")
 
 
 class Claimed(NamedTuple):
@@ -45,6 +43,7 @@ class Claimed(NamedTuple):
     handled_types: str
     partition_by: str
     retry: str
+    topics: str | None = None
 
 
 class Group(NamedTuple):
@@ -53,6 +52,7 @@ class Group(NamedTuple):
     types: list[str]
     names: list[str]
     retry: Retry
+    topics: frozenset[str] | None
 
 
 def delivered(claimed: Claimed, name: str, worker: str, limit: int) -> Claim | None:
@@ -60,7 +60,7 @@ def delivered(claimed: Claimed, name: str, worker: str, limit: int) -> Claim | N
 
     After an attempt that ended without ack a batch is one message, so that the one that fails is known.
     """
-    group = _group(claimed.handled_types, claimed.partition_by, claimed.retry)
+    group = _group(claimed.handled_types, claimed.partition_by, claimed.retry, claimed.topics)
     claim = _claim(claimed, group, name, worker)
     stages.claimed(claim)
     alone = claimed.attempts > 1 or group.retry.max_attempts == 1
@@ -91,8 +91,9 @@ def _give_back(claim: Claim, error: BaseException) -> None:
 
 
 @lru_cache(maxsize=1_000)
-def _group(handled_types: str, partition_by: str, retry: str) -> Group:
-    return Group(from_json(handled_types), from_json(partition_by), Retry.of_json(from_json(retry)))
+def _group(handled_types: str, partition_by: str, retry: str, topics: str | None) -> Group:
+    listed = None if topics is None else frozenset(from_json(topics))
+    return Group(from_json(handled_types), from_json(partition_by), Retry.of_json(from_json(retry)), listed)
 
 
 def _claim(claimed: Claimed, group: Group, name: str, worker: str) -> Claim:
@@ -114,9 +115,7 @@ def _claim(claimed: Claimed, group: Group, name: str, worker: str) -> Claim:
 
 def _fetched(claim: Claim, claimed: Claimed, group: Group, limit: int) -> Claim | None:
     """From the partition's last position on, not from its next: what lies between may not be marked yet."""
-    pairs = [pair.hex for pair in claim.key_pair_ids]
-    bounds = {"after": claimed.last_position, "upto": claimed.head_position, "most": limit + 1}
-    rows = fetching.rows(group.types, group.names, pairs, **bounds)
+    rows, behind = _rows(claim, claimed, group, limit + 1)
     if not rows:
         freed(claim, db.rows("pass_claim", **fence(claim), position=claimed.head_position))
         return None
@@ -129,12 +128,31 @@ def _fetched(claim: Claim, claimed: Claimed, group: Group, limit: int) -> Claim 
     if not messages:
         pass_to(claim, batch[-1][0])
         return None
-    behind = rows[len(batch)][0] if len(rows) > len(batch) else None
+    behind = rows[len(batch)][0] if len(rows) > len(batch) else behind
     claim = replace(claim, next_position=behind, messages=messages, again=is_again)
     if group.retry.is_used_up(claim.attempt):
         give_up(claim, messages[0], AttemptsUsedUp(f"{claim.attempt - 1} attempts ended without ack or release"))
         return None
     return _with_guard(claim, group, after=claim.position, replaying=bool(replayed) and not is_again)
+
+
+def _rows(claim: Claim, claimed: Claimed, group: Group, most: int) -> tuple[list[db.Row], int | None]:
+    """The next messages of the partition that are of the group's topics; and where others may be, if not all were seen.
+
+    A partition is found by its values, in all topics; what is of another topic is passed over.
+    """
+    pairs = [pair.hex for pair in claim.key_pair_ids]
+    after, upto = claimed.last_position, claimed.head_position
+    while True:
+        rows = fetching.rows(group.types, group.names, pairs, after=after, upto=upto, most=most)
+        if group.topics is None:
+            return rows, None
+        ours = [row for row in rows if row[TOPIC] in group.topics]
+        if len(rows) < most:
+            return ours, None
+        after = rows[-1][0]
+        if ours:
+            return ours, after + 1
 
 
 def _without_dead_letters(claimed: Claimed, messages: list[Message]) -> list[Message]:
@@ -160,7 +178,8 @@ def _replayed(claim: Claim, claimed: Claimed, group: Group) -> Claim | None:
 
 
 def _with_guard(claim: Claim, group: Group, *, after: int, replaying: bool) -> Claim:
-    guard = guard_of(group.types, claim.partition_value, after)
+    # A guard does not know topics: it would find conflicts that the group will never get, and never get past them.
+    guard = guard_of(group.types, claim.partition_value, after) if group.topics is None else None
     value = declared_values(claim.partition_value, group.types)
     claim = replace(claim, partition_value=value, guard=guard, replaying=replaying)
     stages.fetched(claim)

@@ -5,15 +5,23 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.timezone import is_naive
 
 from ccc_django.conf import conf
 from ccc_django.errors import UnknownGroup, UnknownPartition
-from ccc_django.models import ConsumerGroup, DeadLetter, Offset, OffsetKeyPair
-from ccc_django.models.consumer_group import GroupStatus
+from ccc_django.models import (
+    ConsumerGroup,
+    DeadLetter,
+    Delivery,
+    GroupTopic,
+    Offset,
+    OffsetKeyPair,
+    TopicSubscription,
+)
+from ccc_django.models.consumer_group import GroupStatus, Kind
 from ccc_django.models.offset import STOPPED_FOR
 from ccc_django.partitions import Partition, partition_of
 
@@ -79,19 +87,20 @@ def fail(group: ConsumerGroup, *, reason: str) -> None:
 def retry(name: str, *, partition: Mapping[str, Any] | None = None) -> int:
     """Try partitions again now that pause after a failure or were stopped by one, or one of them; how many there were.
 
-    Those that a worker holds are left to it.
+    Of a shared group it is messages. Those that a worker holds are left to it.
     """
     with transaction.atomic(using=conf.database):
         group = locked(name)
-        waiting = group.offsets.filter(claimed_by="", blocked_until__isnull=False)
+        waiting: QuerySet[Any] = _work(group).filter(claimed_by="", blocked_until__isnull=False)
         if partition is not None:
             waiting = waiting.filter(partition_id=named_partition(group, partition).uuid)
         return waiting.update(**FREE)
 
 
-def delete(name: str, *, partition: Mapping[str, Any] | None = None) -> None:
+def delete(name: str, *, partition: Mapping[str, Any] | None = None, keep_subscriptions: bool = False) -> None:
     """Forget a group, or one partition, its progress and its dead letters.
 
+    Its subscriptions are forgotten with it, unless they are kept: then it begins again where they say.
     A partition that was forgotten holds nothing back. It is there again when the group advances over a message that
     names it in full, and then gets everything from where the group begins, as for the first time: not as replayed.
     """
@@ -99,7 +108,10 @@ def delete(name: str, *, partition: Mapping[str, Any] | None = None) -> None:
         group = locked(name)
         if partition is None:
             forget_progress(group)
+            GroupTopic.objects.filter(group=group).delete()
             DeadLetter.objects.filter(group=group).delete()
+            if not keep_subscriptions:
+                TopicSubscription.objects.of_group(name).delete()
             group.delete()
         else:
             _forget_partition(locked_offset(group, partition))
@@ -124,19 +136,36 @@ def locked_offset(group: ConsumerGroup, value: Mapping[str, Any]) -> Offset:
 
 def named_partition(group: ConsumerGroup, value: Mapping[str, Any]) -> Partition:
     """The partition of a group with these values, one for each of its attributes."""
+    if group.kind == Kind.SHARED:
+        raise ValueError(f"{group} is shared, message by message: it has no partitions.")
     if sorted(value) != group.partition_by:
         raise ValueError(f"{group} has partitions by {', '.join(group.partition_by) or 'nothing'}: give their values.")
     return partition_of(value)
 
 
 def free_claims(group: ConsumerGroup) -> None:
-    """Let partitions whose claims were fenced be claimed again at once."""
-    held = group.offsets.filter(next_position__isnull=False, blocked_until__isnull=False)
+    """Let partitions and messages whose claims were fenced be claimed again at once."""
+    held = _work(group).filter(blocked_until__isnull=False)
+    if group.kind == Kind.ORDERED:
+        held = held.filter(next_position__isnull=False)
     held.exclude(claimed_by="").update(**FREE)
 
 
+def _work(group: ConsumerGroup) -> QuerySet[Any]:
+    """What can be claimed: partitions, or messages."""
+    if group.kind == Kind.ORDERED:
+        return group.offsets.all()
+    return Delivery.objects.filter(group_topic__in=places_of(group))
+
+
+def places_of(group: ConsumerGroup) -> list[int]:
+    """A group's places in its topics, by id: deliveries are found by them."""
+    return [*GroupTopic.objects.filter(group=group).order_by("id").values_list("id", flat=True)]
+
+
 def forget_progress(group: ConsumerGroup) -> None:
-    """Delete a group's offsets."""
+    """Delete a group's offsets and deliveries."""
+    Delivery.objects.filter(group_topic__in=places_of(group)).delete()
     OffsetKeyPair.objects.filter(group_id=group.pk).delete()
     Offset.objects.filter(group=group).delete()
 

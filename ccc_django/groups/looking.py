@@ -73,14 +73,23 @@ class Look:
             self.position, self.id = position, id
 
 
-_looks: dict[tuple[str, str], Look] = {}
+_looks: dict[tuple[str, str, str], Look] = {}
+kinds: dict[tuple[str, str], str] = {}  # of groups, by database and name, as they were when somebody looked
 
 
-def look_at(name: str) -> Look:
-    """What this process remembers of a group."""
-    return _looks.setdefault((conf.database, name), Look())
+def look_at(name: str, topic: str = "") -> Look:
+    """What this process remembers of a group, or of one topic of it."""
+    return _looks.setdefault((conf.database, name, topic), Look())
+
+
+def lower(name: str, position: int) -> None:
+    """There is work of a group here, whatever topic it is of."""
+    for (database, group, _), look in [*_looks.items()]:
+        if (database, group) == (conf.database, name):
+            look.lower_to(position)
 
 
 def forget() -> None:
     """Remember nothing."""
     _looks.clear()
+    kinds.clear()

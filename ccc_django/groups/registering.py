@@ -7,50 +7,70 @@ from django.db.models import Min
 from django.db.models.functions import Now
 
 from ccc_django.conf import conf
-from ccc_django.errors import PartitionChanged
+from ccc_django.errors import KindChanged, PartitionChanged
 from ccc_django.expressions import Types, type_names
 from ccc_django.groups.lifecycle import CAUGHT_UP, FRESH_BATCH, free_claims
 from ccc_django.models import ConsumerGroup
+from ccc_django.models.consumer_group import Kind
 from ccc_django.retry import Retry
 
 
 def register(
     name: str,
     *,
-    partition_by: str | Iterable[str],
-    handled_types: Types,
+    partition_by: str | Iterable[str] = (),
+    handled_types: Types = (),
+    kind: str = Kind.ORDERED,
     replace: bool = False,
     retry: Retry | None = None,
     most_partitions: int | None = None,
 ) -> ConsumerGroup:
     """Make a group, or let it handle more types; registering never takes a type away, unless with ``replace=True``.
 
-    So two versions of code can run side by side. What is not given stays as it is.
+    So two versions of code can run side by side. What is not given stays as it is. A shared group has no partitions,
+    gets what it subscribes to, and without any type all of it.
     """
     listed = [partition_by] if isinstance(partition_by, str) else [*partition_by]
     names = sorted({*listed})
     types = sorted({*type_names(handled_types)})
-    if not name or not types:
-        raise ValueError("A group has a name, and handles one type of messages at least.")
-    if not all(names):
-        raise ValueError("partition_by names attributes; an empty list means one partition with the whole log.")
+    is_shared = Kind(kind) == Kind.SHARED
+    _refuse(name, types, names, is_shared=is_shared)
     if most_partitions is not None and most_partitions < 1:
         raise ValueError(f"most_partitions={most_partitions}: a message may belong to one at least.")
     with transaction.atomic(using=conf.database):
         made, is_new = ConsumerGroup.objects.get_or_create(
-            name=name, defaults={"partition_by": names, "handled_types": types}
+            name=name,
+            defaults={
+                "kind": kind,
+                "partition_by": names,
+                "handled_types": types,
+                "topics": [] if is_shared else None,
+            },
         )
         group = made if is_new else ConsumerGroup.objects.select_for_update(no_key=True).get(pk=made.pk)
         changes: dict[str, object] = {}
+        if group.kind != kind:
+            raise KindChanged(group.name, group.kind, Kind(kind))
         if group.partition_by != names:
             changes |= _partitioned_anew(group, names)
         if retry is not None:
             changes["retry"] = retry.as_json()
         if most_partitions is not None:
             changes |= {"most_partitions": most_partitions, **FRESH_BATCH}
-        changes |= _handling(group, types if replace else sorted({*group.handled_types, *types}))
+        handles_all = is_shared and not (types and group.handled_types)
+        more = [] if handles_all else sorted({*group.handled_types, *types})
+        changes |= _handling(group, types if replace else more)
         _change(group, changes)
     return group
+
+
+def _refuse(name: str, types: list[str], names: list[str], *, is_shared: bool) -> None:
+    if not name or not (types or is_shared):
+        raise ValueError("A group has a name, and handles one type of messages at least.")
+    if is_shared and names:
+        raise ValueError(f"{name} is shared, message by message: it has no partitions. An ordered group has.")
+    if not all(names):
+        raise ValueError("partition_by names attributes; an empty list means one partition with the whole log.")
 
 
 def _partitioned_anew(group: ConsumerGroup, names: list[str]) -> dict[str, object]:

@@ -1,38 +1,58 @@
 """Release: a claim ends without progress; it is tried again later, and after the last attempt a policy decides."""
 
+from collections.abc import Iterable
+from datetime import timedelta
+
 from django.db import transaction
 
 from ccc_django import db, dead_letters, stages
-from ccc_django.claims import Claim
+from ccc_django.claims import Claim, SharedClaim
 from ccc_django.conf import conf
-from ccc_django.groups import lifecycle
-from ccc_django.groups.acking import end_replay, fence, freed, pass_to, seconds
+from ccc_django.groups import lifecycle, settling
+from ccc_django.groups.acking import end_replay, fence, freed, pass_to
+from ccc_django.groups.durations import seconds
 from ccc_django.messages import Message
 from ccc_django.models.offset import STOPPED_FOR
 from ccc_django.retry import STOP_GROUP, STOP_PARTITION
 
 
-def release(claim: Claim, *, error: BaseException | None = None) -> None:
+class AttemptsUsedUp(Exception):
+    """Every attempt ended without a word: its worker was killed, or its lease was over."""
+
+
+def release(
+    claim: Claim,
+    *,
+    error: BaseException | None = None,
+    messages: Iterable[Message] | None = None,
+    delay: timedelta | None = None,
+) -> None:
     """Give the partition back without progress; with an error it counts as a failed attempt, and there is a pause.
 
     After the last attempt the group's policy decides: the message becomes a dead letter, or the partition or the group
-    stops.
+    stops. Of a shared group some messages can be released by themselves. ``delay`` is the pause, if not the policy's.
     """
     if error is not None and not isinstance(error, BaseException):
         raise TypeError(f"error={error!r}: give the exception itself.")
+    if isinstance(claim, SharedClaim):
+        settling.release(claim.of(messages), error=error, delay=delay)
+        return
+    if messages is not None:
+        raise ValueError(f"{claim.group} is in order: what is released is everything that is not acked.")
     if error is None:
-        _give_back(claim)
+        _give_back(claim, delay)
     elif claim.dead_letter is not None:
         end_replay(claim, error=error)
     elif claim.retry.is_last(claim.attempt):
         give_up(claim, claim.messages[0], error)
     else:
-        _free(claim, attempts=claim.attempt, pause=claim.retry.pause(claim.attempt), error=error)
+        pause = claim.retry.pause(claim.attempt) if delay is None else delay.total_seconds()
+        _free(claim, attempts=claim.attempt, pause=pause, error=error)
 
 
-def _give_back(claim: Claim) -> None:
+def _give_back(claim: Claim, delay: timedelta | None) -> None:
     if claim.dead_letter is None:
-        _free(claim, attempts=claim.attempt - 1)
+        _free(claim, attempts=claim.attempt - 1, pause=None if delay is None else delay.total_seconds())
         return
     with transaction.atomic(using=conf.database):
         _free(claim, attempts=claim.attempt - 1)
@@ -41,6 +61,9 @@ def _give_back(claim: Claim) -> None:
 
 def put_off(claim: Claim, error: BaseException, *, times: int | None = None) -> None:
     """Nobody is to blame, and it is no failed attempt; but the partition pauses, longer each time in a row."""
+    if isinstance(claim, SharedClaim):
+        settling.put_off(claim, error, times=times or claim.attempt)
+        return
     pause = claim.retry.pause(times or claim.attempt) if isinstance(error, Exception) else None
     _free(claim, attempts=claim.attempt - 1, pause=pause, error=error)
 

@@ -1,6 +1,6 @@
 """Seek and reset: partitions are put to another position, back or forth; running claims are fenced."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -8,13 +8,25 @@ from django.db import transaction
 from django.db.models import Exists, F, Min, OuterRef
 from django.db.models.functions import Greatest, Now
 from django.utils.timezone import is_naive
+from pydantic_core import from_json
 
+from ccc_django import dead_letters
 from ccc_django.conf import conf
 from ccc_django.groups import lifecycle
 from ccc_django.groups.looking import look_at
-from ccc_django.models import ConsumerGroup, DeadLetter, Offset, OffsetKeyPair, StoredMessage
+from ccc_django.models import (
+    ConsumerGroup,
+    DeadLetter,
+    Delivery,
+    GroupTopic,
+    Offset,
+    OffsetKeyPair,
+    StoredMessage,
+    TopicSubscription,
+)
+from ccc_django.models.consumer_group import Kind
 from ccc_django.models.dead_letter import NO_PARTITION, DeadLetterQuerySet, LetterStatus
-from ccc_django.partitions import Partition
+from ccc_django.partitions import Partition, partition_of
 from ccc_django.store.reading import head
 
 Place = int | str | datetime
@@ -30,8 +42,10 @@ def seek(name: str, *, to: Place, partition: Mapping[str, Any] | None = None) ->
     look_at(name).lower_to(0)
     with transaction.atomic(using=conf.database):
         group = lifecycle.locked(name)
-        if partition is None:
-            _seek_group(group, first)
+        if group.kind == Kind.SHARED and partition is None:
+            seek_shared(group, lambda _: first)
+        elif partition is None:
+            seek_group(group, first)
         else:
             _seek_partition(group, lifecycle.named_partition(group, partition), first)
     return first
@@ -48,10 +62,34 @@ def reset(name: str, *, partition: Mapping[str, Any] | None = None, forget: bool
         if partition is not None:
             _reset_partition(group, partition, forget=forget)
             return
+        if group.kind == Kind.SHARED:
+            seek_shared(group, lambda place: place.start)
+            return
         if forget:
             lifecycle.forget_progress(group)
             group.watermark = 0
-        _seek_group(group, group.start)
+        seek_group(group, group.start)
+        _begin_as_subscribed(group)
+
+
+def seek_shared(group: ConsumerGroup, first_of: Callable[[GroupTopic], int], topic: str = "") -> None:
+    """Nothing is open any more, in one topic or in all; what lies behind the new place becomes deliveries again."""
+    places = GroupTopic.objects.filter(group=group).order_by("id")
+    for place in places.filter(topic=topic) if topic else places:
+        first = first_of(place)
+        Delivery.objects.filter(group_topic=place).delete()
+        GroupTopic.objects.filter(pk=place.pk).update(watermark=first - 1)
+        dead_letters.pass_by(group.pk, place.topic, first)
+    ConsumerGroup.objects.filter(pk=group.pk).update(epoch=F("epoch") + 1, updated_at=Now())
+    lifecycle.free_claims(group)
+
+
+def _begin_as_subscribed(group: ConsumerGroup) -> None:
+    """Partitions that have a subscription of their own begin where it says."""
+    records = TopicSubscription.objects.of_group(group.name).exclude(partition_key="").order_by("id")
+    for record in records:
+        partition = partition_of(from_json(record.partition_key))
+        _seek_partition(group, partition, record.start_position)
 
 
 def position_of(place: Place) -> int:
@@ -74,7 +112,7 @@ def position_of(place: Place) -> int:
     return place
 
 
-def _seek_group(group: ConsumerGroup, first: int) -> None:
+def seek_group(group: ConsumerGroup, first: int) -> None:
     """Nothing is open any more; what lies behind the new place is marked anew when the group advances."""
     _settle_what_came(DeadLetter.objects.filter(group=group))
     group.offsets.update(last_position=first - 1, next_position=None, head_position=0, replays=0, **lifecycle.FREE)
@@ -108,8 +146,8 @@ def _reset_partition(group: ConsumerGroup, value: Mapping[str, Any], *, forget: 
     _seek_partition(group, lifecycle.named_partition(group, value), group.start)
 
 
-def find_or_make(name: str, partition: Partition) -> None:
-    """Let a group know a partition, before its first message is advanced over."""
+def find_or_make(name: str, partition: Partition, *, first: int | None = None) -> None:
+    """Let a group know a partition, before its first message is advanced over; it may begin at a place of its own."""
     offset = Offset.objects.filter(group__name=name, partition_id=partition.uuid)
     if offset.exists():
         return
@@ -117,8 +155,9 @@ def find_or_make(name: str, partition: Partition) -> None:
         group = lifecycle.locked(name)
         if not offset.exists():
             known = max(group.watermark, group.catch_up_to, group.marking_upto)
-            first = group.begins_at if group.begins_at <= known else None
-            _make(group, partition, last_position=group.begins_at - 1, next_position=first, head_position=known)
+            begins_at = group.begins_at if first is None else first
+            place = {"last_position": begins_at - 1, "next_position": begins_at if begins_at <= known else None}
+            _make(group, partition, **place, head_position=known)
 
 
 def _make(group: ConsumerGroup, partition: Partition, **place: int | None) -> None:

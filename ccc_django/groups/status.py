@@ -3,12 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from operator import attrgetter
 from typing import Any
 
 from pydantic_core import to_json
 
 from ccc_django import db
 from ccc_django.errors import UnknownGroup
+from ccc_django.groups.previews import MOST_COUNTED
+from ccc_django.groups.searching import FROM_THE_START
+from ccc_django.models.consumer_group import Kind
 from ccc_django.models.offset import STOPPED_FOR
 from ccc_django.store.reading import head
 
@@ -37,11 +41,14 @@ class Status:
 
 
 def is_empty(name: str) -> bool:
-    """Whether everything that a group has to do is done, but for partitions that wait for somebody."""
-    rows = db.rows("look_at_group", name=name, floor_epoch=0, floor_position=0, floor_id=0)
+    """Whether everything that a group has to do is done, but for partitions and messages that wait for somebody."""
+    rows = db.rows("look_at_group", name=name, **FROM_THE_START)
     if not rows:
         raise UnknownGroup(name)
-    _, is_behind, _, is_open, due_in = rows[0]
+    _, is_behind, _, is_open, due_in, kind = rows[0]
+    if kind == Kind.SHARED:
+        rows = db.rows("look_at_shared_group", name=name, topic="", **FROM_THE_START)
+        _, is_behind, _, is_open, due_in, _ = rows[0]
     return not is_behind and not is_open and (due_in is None or due_in > STOPPED_FOR.total_seconds() / 2)
 
 
@@ -55,7 +62,12 @@ def statuses(names: Iterable[str] = ()) -> list[Status]:
     wanted = [*names]
     listed = to_json(wanted).decode() if db.is_sqlite() else wanted
     final = head()
-    found = [_status(final, row) for row in db.rows("group_status", names=listed, every=not wanted)]
+    chosen = {"names": listed, "every": not wanted}
+    rows = [
+        *db.rows("group_status", **chosen),
+        *db.rows("shared_status", **chosen, head=final, most=MOST_COUNTED + 1),
+    ]
+    found = sorted((_status(final, row) for row in rows), key=attrgetter("name"))
     if unknown := {*wanted} - {each.name for each in found}:
         raise UnknownGroup(min(unknown))
     return found

@@ -13,6 +13,13 @@ from ccc_django.models.base import LogManager
 MOST_PARTITIONS = 100
 
 
+class Kind(models.TextChoices):
+    """How a group shares its work: by partitions, each in order, or message by message."""
+
+    ORDERED = "ordered", _("ordered")
+    SHARED = "shared", _("shared")
+
+
 class GroupStatus(models.TextChoices):
     """Whether a group's partitions can be claimed; failed is stopped with an error."""
 
@@ -29,17 +36,18 @@ def first_epoch() -> int:
 class ConsumerGroup(models.Model):
     """Who handles which messages, partitioned by what, and how far the log has been turned into open work.
 
-    ``start`` is the first position that is delivered, ``begins_at`` the same after a seek. A new ``epoch`` fences every
-    claim of an older one. Up to ``catch_up_to`` only ``catch_up_types`` are new. ``marking_*`` is where a batch that
-    wakes many partitions goes on.
+    ``start`` is the first position that is delivered, ``begins_at`` the same after a seek. ``topics`` are those that it
+    gets by its subscriptions; None is the whole log. A new ``epoch`` fences every claim of an older one. Up to
+    ``catch_up_to`` only ``catch_up_types`` are new. ``marking_*`` is where a batch that wakes many partitions goes on.
     """
 
     id = models.BigAutoField(_("id"), primary_key=True)
     name = models.CharField(_("name"), max_length=MAX_NAME, unique=True)
-    kind = models.CharField(_("kind"), max_length=20, default="ordered")
+    kind = models.CharField(_("kind"), max_length=20, choices=Kind, default=Kind.ORDERED)
     status = models.CharField(_("status"), max_length=20, choices=GroupStatus, default=GroupStatus.ACTIVE)
     partition_by = models.JSONField(_("partition by"))
     handled_types = models.JSONField(_("handled types"))
+    topics = models.JSONField(_("topics"), null=True, blank=True)
     retry = models.JSONField(_("retry"), default=dict, blank=True)
     most_partitions = models.IntegerField(
         _("most partitions"), default=MOST_PARTITIONS, help_text=_("That one message may belong to, by its lists.")

@@ -4,6 +4,7 @@ WITH batch AS MATERIALIZED (
     FROM ccc_messages
     WHERE position > (SELECT %(after)s::bigint) AND position <= (SELECT %(upto)s::bigint)
       AND ((SELECT %(every)s::boolean) OR message_type = ANY ((SELECT %(types)s)::text[]))
+      AND ((SELECT %(topics)s::text[]) IS NULL OR topic = ANY ((SELECT %(topics)s)::text[]))
     ORDER BY position
     LIMIT (SELECT %(most)s::int)
 )

@@ -3,10 +3,14 @@
 -- A claim that is lost in a crash does no harm: where it is committed by itself, nobody waits for the disk.
 WITH active AS MATERIALIZED (
     SELECT
-        id, epoch, handled_types, partition_by, retry,
+        id, epoch, handled_types, partition_by, retry, topics,
         CASE WHEN (SELECT %(lazy)s::boolean) THEN set_config('synchronous_commit', 'off', true) END
     FROM ccc_consumer_groups
     WHERE name = (SELECT %(name)s::text) AND (status = 'active' OR retry_at <= statement_timestamp())
+    AND (topics IS NULL OR EXISTS (  -- a group of topics has one subscription, which decides
+        SELECT FROM ccc_topic_subscriptions AS subscription
+        WHERE subscription.group_name = name AND subscription.status = 'ACTIVE' AND subscription.partition_key = ''
+    ))
 ), ready AS MATERIALIZED (  -- a fence: without it the planner may lock more rows than LIMIT
     SELECT known.id, known.next_position, false AS is_late
     FROM active
@@ -55,4 +59,4 @@ WHERE claimed.id = best.id
 RETURNING
     claimed.id, claimed.token, claimed.partition_key, claimed.key_pairs, claimed.last_position, claimed.next_position,
     claimed.head_position, claimed.replay_until, claimed.attempts, claimed.replays, best.is_late,
-    active.id AS group_id, active.epoch, active.handled_types::text, active.partition_by::text, active.retry::text
+    active.id AS group_id, active.epoch, active.handled_types::text, active.partition_by::text, active.retry::text, active.topics::text

@@ -22,5 +22,5 @@ CROSS JOIN LATERAL (
     FROM ccc_offsets AS partition
     WHERE partition.group_id = known.id
 ) AS work
-WHERE (SELECT %(every)s::boolean) OR known.name = ANY ((SELECT %(names)s)::text[])
+WHERE known.kind = 'ordered' AND ((SELECT %(every)s::boolean) OR known.name = ANY ((SELECT %(names)s)::text[]))
 ORDER BY known.name

@@ -2,7 +2,10 @@
 -- and in how many seconds the next partition that is blocked will.
 -- Takes no lock, so that polling costs nobody anything.
 SELECT
-    known.status = 'active' OR coalesce(known.retry_at <= statement_timestamp(), false),
+    (known.status = 'active' OR coalesce(known.retry_at <= statement_timestamp(), false)) AND (known.topics IS NULL OR EXISTS (  -- a group of topics has one subscription, which decides
+        SELECT FROM ccc_topic_subscriptions AS subscription
+        WHERE subscription.group_name = known.name AND subscription.status = 'ACTIVE' AND subscription.partition_key = ''
+    )),
     (SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM ccc_messages_position_seq) > known.watermark,
     known.watermark,
     coalesce(  -- in the order of an index: for EXISTS the planner may read the whole table, and keep doing so
@@ -19,7 +22,8 @@ SELECT
         next_due.blocked_until <= statement_timestamp(),
         false
     ),
-    extract(epoch FROM next_due.blocked_until - statement_timestamp())::float8
+    extract(epoch FROM next_due.blocked_until - statement_timestamp())::float8,
+    known.kind
 FROM ccc_consumer_groups AS known
 LEFT JOIN LATERAL (
     SELECT blocked.blocked_until FROM ccc_offsets AS blocked

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 
 from ccc_django import db
 from ccc_django.conf import conf
-from ccc_django.groups.acking import seconds
+from ccc_django.groups.durations import seconds
 from ccc_django.models import Worker
 
 

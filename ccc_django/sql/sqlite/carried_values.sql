@@ -5,6 +5,7 @@ FROM (
     FROM ccc_messages
     WHERE position > %(after)s AND position <= %(upto)s
       AND (%(every)s OR message_type IN (SELECT value FROM json_each(%(types)s)))
+      AND (%(topics)s IS NULL OR topic IN (SELECT value FROM json_each(%(topics)s)))
     ORDER BY position
     LIMIT %(most)s
 ) AS batch

@@ -10,6 +10,10 @@ WHERE id = (
         SELECT id FROM ccc_consumer_groups
         WHERE name = %(name)s
           AND (status = 'active' OR retry_at <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'))
+          AND (topics IS NULL OR EXISTS (  -- a group of topics has one subscription, which decides
+              SELECT 1 FROM ccc_topic_subscriptions AS subscription
+              WHERE subscription.group_name = name AND subscription.status = 'ACTIVE' AND subscription.partition_key = ''
+          ))
     )
     SELECT id
     FROM (
@@ -39,4 +43,5 @@ RETURNING
     (SELECT epoch FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS epoch,
     (SELECT handled_types FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS handled_types,
     (SELECT partition_by FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS partition_by,
-    (SELECT retry FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS retry
+    (SELECT retry FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS retry,
+    (SELECT topics FROM ccc_consumer_groups AS active WHERE active.id = ccc_offsets.group_id) AS topics

@@ -1,6 +1,7 @@
 -- group_status: where groups stand, some or all of them, read in one statement, so that their figures belong together.
 WITH known AS MATERIALIZED (
-    SELECT * FROM ccc_consumer_groups WHERE %(every)s OR name IN (SELECT value FROM json_each(%(names)s))
+    SELECT * FROM ccc_consumer_groups
+    WHERE kind = 'ordered' AND (%(every)s OR name IN (SELECT value FROM json_each(%(names)s)))
 ), work AS MATERIALIZED (
     SELECT
         known.id AS group_id,

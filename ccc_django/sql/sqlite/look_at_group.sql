@@ -1,7 +1,10 @@
 -- look_at_group: whether a group is there and active, whether the log has grown, whether anything waits to be claimed,
 -- and in how many seconds the next partition that is blocked will.
 SELECT
-    known.status = 'active' OR coalesce(known.retry_at <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'), 0),
+    (known.status = 'active' OR coalesce(known.retry_at <= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'), 0)) AND (known.topics IS NULL OR EXISTS (  -- a group of topics has one subscription, which decides
+        SELECT 1 FROM ccc_topic_subscriptions AS subscription
+        WHERE subscription.group_name = known.name AND subscription.status = 'ACTIVE' AND subscription.partition_key = ''
+    )),
     coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'ccc_messages'), 0) > known.watermark,
     known.watermark,
     EXISTS (
@@ -18,6 +21,7 @@ SELECT
         WHERE blocked.group_id = known.id AND blocked.next_position IS NOT NULL AND blocked.blocked_until IS NOT NULL
         ORDER BY blocked.blocked_until
         LIMIT 1
-    )
+    ),
+    known.kind
 FROM ccc_consumer_groups AS known
 WHERE known.name = %(name)s

@@ -1,0 +1,13 @@
+"""Durations: how long a claim lasts if nobody says otherwise, and how each database is told a length of time."""
+
+from datetime import timedelta
+from typing import Any
+
+from ccc_django import db
+
+LEASE = timedelta(seconds=60)
+
+
+def seconds(duration: float) -> Any:
+    """A duration as each database takes it."""
+    return f"{duration:+.3f} seconds" if db.is_sqlite() else duration

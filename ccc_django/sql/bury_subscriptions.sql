@@ -1,0 +1,5 @@
+-- bury_subscriptions: what has had a heartbeat, and none for its time-out, is dead.
+UPDATE ccc_topic_subscriptions SET status = 'DEAD'
+WHERE status = 'ACTIVE' AND last_heartbeat_at IS NOT NULL
+  AND last_heartbeat_at < statement_timestamp() - heartbeat_timeout * interval '1 second'
+RETURNING group_name, topic, namespace, task

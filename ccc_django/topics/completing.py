@@ -1,0 +1,137 @@
+"""Completion: who has done a message, derived from cursors, deliveries and offsets; and what is given up by its age."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Case, F, Max, Value, When
+from django.db.models.functions import Greatest, Now
+from pydantic_core import to_json
+
+from ccc_django import db, wording
+from ccc_django.conf import conf
+from ccc_django.errors import SubscriptionRefused
+from ccc_django.groups.lifecycle import FREE, locked
+from ccc_django.messages import Message
+from ccc_django.models import ConsumerGroup, Delivery, GroupTopic, StoredMessage
+from ccc_django.models.consumer_group import Kind
+from ccc_django.models.topic_subscription import LIVE
+from ccc_django.store.reading import head
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Which groups are to get a message, and which of them have not done it yet."""
+
+    required: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def required_consumer_groups(self) -> int:
+        """How many are to get it."""
+        return len(self.required)
+
+    @property
+    def completed_consumer_groups(self) -> int:
+        """How many have done it, given it up, or passed over it."""
+        return len(self.required) - len(self.missing)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nobody waits for it."""
+        return not self.missing
+
+
+def progress(message: Message) -> Progress:
+    """How far a message has come, exactly, at this moment."""
+    position, topic = message.position, message.envelope.topic
+    if position is None:
+        raise ValueError("A message that is not in the log has come nowhere: publish it.")
+    places = GroupTopic.objects.filter(topic=topic, start__lte=position, subscription__status__in=LIVE)
+    found = [*places.select_related("group").order_by("group__name")]
+    missing = tuple(place.group.name for place in found if not _is_done(place, message.type, position))
+    return Progress(required=tuple(place.group.name for place in found), missing=missing)
+
+
+def _is_done(place: GroupTopic, message_type: str, position: int) -> bool:
+    group = place.group
+    if group.kind == Kind.ORDERED:
+        return _is_done_in_order(group, message_type, position)
+    return position <= place.watermark and not Delivery.objects.filter(group_topic=place, position=position).exists()
+
+
+def _is_done_in_order(group: ConsumerGroup, message_type: str, position: int) -> bool:
+    """No partition that it belongs to is behind it."""
+    if position > group.watermark or group.marking_upto >= position:
+        return False
+    if message_type not in group.handled_types:
+        return True
+    if not group.partition_by:
+        return not group.offsets.filter(last_position__lt=position).exists()
+    listed: dict[str, Any] = {"names": group.partition_by, "types": [], "topics": None}
+    if db.is_sqlite():
+        listed = {what: None if value is None else to_json(value).decode() for what, value in listed.items()}
+    rows = db.rows("carried_values", after=position - 1, upto=position, most=1, every=True, **listed)
+    pairs = [row[2].hex() if isinstance(row[2], bytes) else row[2].hex for row in rows if row[3] is not None]
+    names = {row[3] for row in rows if row[3] is not None}
+    if not names:
+        return True
+    given = to_json(pairs).decode() if db.is_sqlite() else pairs
+    behind = db.rows("partitions_behind", group=group.pk, pairs=given, names=len(names), position=position)
+    return not behind
+
+
+def force_complete(topic: str, *, older_than: timedelta, group: str | None = None) -> int:
+    """Let groups pass over everything of a topic that is older, done or not; how many open messages were passed.
+
+    Of an ordered group every partition goes on behind it. Claims are fenced.
+    """
+    if not isinstance(older_than, timedelta) or older_than < timedelta(0):
+        raise ValueError(f"older_than={older_than!r}: a length of time.")
+    upto = _newest(topic, older_than)
+    if not upto:
+        return 0
+    places = GroupTopic.objects.filter(topic=topic)
+    if group is not None:
+        places = places.filter(group__name=group)
+    passed = 0
+    for place in places.select_related("group").order_by("group_id"):
+        with transaction.atomic(using=conf.database):
+            known = locked(place.group.name)
+            passed += (_pass_shared if known.kind == Kind.SHARED else _pass_ordered)(known, place, upto)
+    wording.forced(topic=topic, position=upto, count=passed)
+    return passed
+
+
+def _newest(topic: str, older_than: timedelta) -> int:
+    """The last position of a topic that is older, and final."""
+    old = StoredMessage.objects.filter(topic=topic, appended_at__lt=Now() - older_than)
+    newest: int | None = old.aggregate(last=Max("position"))["last"]
+    return min(newest or 0, head())
+
+
+def _pass_shared(_: ConsumerGroup, place: GroupTopic, upto: int) -> int:
+    place.refresh_from_db()
+    coming = StoredMessage.objects.filter(topic=place.topic, position__gt=place.watermark, position__lte=upto)
+    passed = coming.count()
+    count, _by_model = Delivery.objects.filter(group_topic=place, position__lte=upto).delete()
+    GroupTopic.objects.filter(pk=place.pk).update(watermark=Greatest("watermark", Value(upto)))
+    return passed + count
+
+
+def _pass_ordered(group: ConsumerGroup, place: GroupTopic, upto: int) -> int:
+    """Partitions go on behind the position; those to come begin there. It has one order over all of its topics."""
+    if group.topics != [place.topic]:
+        raise SubscriptionRefused(f"{group} gets {', '.join(group.topics or [])} in one order: seek it instead.")
+    behind = group.offsets.filter(last_position__lt=upto)
+    passed = behind.filter(next_position__lte=upto).count()
+    behind.update(
+        last_position=upto,
+        next_position=Case(When(head_position__gt=upto, then=Value(upto + 1)), default=None),
+        **FREE,
+    )
+    ConsumerGroup.objects.filter(pk=group.pk).update(
+        begins_at=Greatest("begins_at", Value(upto + 1)), epoch=F("epoch") + 1, updated_at=Now()
+    )
+    return passed

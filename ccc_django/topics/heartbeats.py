@@ -1,0 +1,39 @@
+"""Heartbeats: groups say that they are there; one that did and then is silent is dead, until it says so again."""
+
+from collections.abc import Iterable
+
+from pydantic_core import to_json
+
+from ccc_django import db, wording
+from ccc_django.models import TopicSubscription
+from ccc_django.topics.records import record_of
+from ccc_django.topics.scopes import Scope
+
+
+def heartbeat(topic: str = "", *, group: str, namespace: str = "", task: str = "") -> TopicSubscription:
+    """Say that a group is there; a dead subscription goes on where it stood, a cancelled one stays cancelled."""
+    record = record_of(group, Scope(topic=topic, namespace=namespace, task=task), for_update=False)
+    _beat([group], only=record.pk)
+    record.refresh_from_db()
+    return record
+
+
+def beat(groups: Iterable[str]) -> None:
+    """The same for everything that some groups have subscribed to, where it is time."""
+    _beat(sorted({*groups}), only=0)
+
+
+def bury() -> list[str]:
+    """Mark what is silent for longer than its time-out as dead; what it was."""
+    dead = [f"{group}: {topic or namespace or task}" for group, topic, namespace, task in db.rows("bury_subscriptions")]
+    for each in dead:
+        wording.died(subscription=each)
+    return dead
+
+
+def _beat(groups: list[str], *, only: int) -> None:
+    """Subscriptions that are due, in the order of ids; a single one at once."""
+    listed = to_json(groups).decode() if db.is_sqlite() else groups
+    for group, topic, namespace, task, was in db.rows("beat_subscriptions", groups=listed, only=only):
+        if was == "DEAD":
+            wording.revived(group=group, scope=topic or namespace or task)
