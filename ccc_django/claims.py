@@ -16,7 +16,7 @@ class Claim:
 
     The token is its fence: whoever lost the claim can no longer ack, release or renew. ``dead_letter`` is the id of the
     one that is delivered again, if it is one. ``again`` says that these messages were given up
-    once, and come again because the partition was moved back.
+    once, and come again because the partition was moved back. ``is_of_topics`` says that its group has subscribed.
     """
 
     group: str
@@ -35,6 +35,7 @@ class Claim:
     retry: Retry = field(default_factory=Retry)
     dead_letter: int | None = None
     again: bool = False
+    is_of_topics: bool = False
 
     @property
     def position(self) -> int:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.db.models.functions import Now
 
-from ccc_django import db, groups, stages, store, wording
+from ccc_django import db, groups, stages, store, topics, wording
 from ccc_django.conf import conf
 from ccc_django.models import Sample, Worker
 
@@ -14,10 +14,12 @@ BATCH = 10_000
 
 
 def sweep() -> float:
-    """Promote what is due, sample groups, forget workers that are gone; the seconds until there is more to do."""
-    [(due_in, sampled_ago)] = db.rows("sweep_due")
+    """Promote what is due, bury what is silent, sample groups, forget workers; the seconds until there is more."""
+    [(due_in, sampled_ago, is_silent)] = db.rows("sweep_due")
     while due_in is not None and due_in <= 0 and store.promote():
-        [(due_in, sampled_ago)] = db.rows("sweep_due")
+        [(due_in, sampled_ago, is_silent)] = db.rows("sweep_due")
+    if is_silent:
+        topics.bury()
     if sampled_ago is None or sampled_ago >= conf.sample_every:
         sample()
         _forget_old_samples()

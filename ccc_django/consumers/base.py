@@ -21,7 +21,7 @@ MessageType = type[Message] | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a group is partitioned and how patient it is."""
+    """How a group is partitioned, or which topics it gets, and how patient it is; without partitions it is shared."""
 
     group: str
     partition_by: tuple[str, ...]
@@ -30,6 +30,17 @@ class Options:
     time_limit: timedelta = TIME_LIMIT
     batch_size: int | None = None
     most_partitions: int | None = None
+    topic: str = ""
+    namespace: str = ""
+    task: str = ""
+    mode: str | None = None
+    at: Any = None
+    is_shared: bool = False
+
+    @property
+    def is_of_topics(self) -> bool:
+        """Whether the group gets what it subscribes to, and not the whole log."""
+        return bool(self.topic or self.namespace or self.task)
 
     def __post_init__(self) -> None:
         if not self.group:
@@ -38,10 +49,17 @@ class Options:
             raise ValueError(f"{self.group}: lease and time_limit are longer than nothing.")
         if self.batch_size is not None and self.batch_size < 1:
             raise ValueError(f"{self.group}: batch_size={self.batch_size}: a batch has one message at least.")
+        if self.topic and (self.namespace or self.task):
+            raise TypeError(f"{self.group}: a topic, or a namespace and a task.")
+        if (self.mode is not None or self.at is not None) and not self.is_of_topics:
+            raise TypeError(f"{self.group}: mode and at say where a topic begins: topic=…")
 
 
 def options(group: str, partition_by: str | Iterable[str] | None, given: dict[str, Any]) -> Options:
     """What a consumer's declaration says."""
+    is_of_topics = any(given.get(name) for name in ("topic", "namespace", "task"))
+    if partition_by is None and is_of_topics:
+        return Options(group=group, partition_by=(), is_shared=True, **given)
     if partition_by is None:
         raise TypeError(f"{group}: say partition_by=[…]; an empty list means one partition with the whole log.")
     names = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
@@ -81,6 +99,8 @@ class Consumer:
         cls.version = version
         if group is not None:
             cls.options = options(group, partition_by, given)
+            if cls.options.is_of_topics:
+                raise TypeError(f"{cls.__name__} looks at the whole log: topics are for functions, @consumer(topic=…).")
             cls.complete()
         elif partition_by is not None or given:
             raise TypeError(f"{cls.__name__} says how a group is consumed, and not which: group=…")

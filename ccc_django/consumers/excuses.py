@@ -26,7 +26,8 @@ def excused(claim: Claim, error: BaseException, session: Any) -> int:
     is_gone = is_database_gone(error, session)
     if not is_gone and not is_worth_repeating(error) and not isinstance(error, NotHandledHere):
         return 0
-    place, position = (claim.group, claim.partition_key), claim.messages[0].position or 0
+    position = claim.messages[0].position or 0
+    place = claim.group, claim.partition_key or str(position)  # of a shared group each message is for itself
     before, count = _excused.pop(place, (position, 0))
     count = count + 1 if before == position else 1
     _excused[place] = (position, count)

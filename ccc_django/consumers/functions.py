@@ -69,8 +69,8 @@ class FunctionConsumer:
 def consumer(
     *,
     group: str,
-    partition_by: str | Iterable[str],
-    handles: MessageType | Iterable[MessageType],
+    partition_by: str | Iterable[str] | None = None,
+    handles: MessageType | Iterable[MessageType] = (),
     batch: bool = False,
     in_transaction: bool = True,
     **given: Any,
@@ -78,13 +78,14 @@ def consumer(
     """Let a function handle the messages of a group.
 
     With ``batch=True`` it takes a list of messages of one partition. What it writes to the database is committed with
-    the ack; ``in_transaction=False`` lets it run before that, for work that takes long and writes nothing.
+    the ack; ``in_transaction=False`` lets it run before that, for work that takes long and writes nothing. With
+    ``topic=…``, ``namespace=…`` or ``task=…`` the group subscribes to that, and without ``partition_by`` it is shared.
     """
     listed = [handles] if isinstance(handles, str | type) else [*handles]
     types = tuple(sorted({*map(type_name, listed)}))
-    if not types:
-        raise TypeError(f"{group}: handles=[…] names one type of messages at least.")
     declared = options(group, partition_by, given)
+    if not types and not declared.is_shared:
+        raise TypeError(f"{group}: handles=[…] names one type of messages at least.")
 
     def decorate(function: Function) -> FunctionConsumer:
         made = FunctionConsumer(function, declared, types, batch=batch, in_transaction=in_transaction)

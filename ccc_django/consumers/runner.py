@@ -9,7 +9,7 @@ from typing import Any
 from django.db import Error, transaction
 
 from ccc_django import db, groups, stages, store, wording
-from ccc_django.claims import Claim
+from ccc_django.claims import Claim, SharedClaim
 from ccc_django.conf import conf
 from ccc_django.consumers.actions import Action, Append, RunAfterCommit, RunInTransaction, Schedule
 from ccc_django.consumers.evolving import Step
@@ -18,7 +18,7 @@ from ccc_django.consumers.functions import FunctionConsumer
 from ccc_django.consumers.preparing import AnyConsumer, Prepared, Stop, prepare
 from ccc_django.consumers.retries import repeating
 from ccc_django.errors import ClaimLost
-from ccc_django.groups.releasing import put_off
+from ccc_django.groups.releasing import fail_first, put_off
 from ccc_django.guards import Guard
 
 
@@ -65,7 +65,8 @@ def run(consumer: AnyConsumer, claim: Claim, *, stop: Stop = never, may_hold: bo
         raise
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises, the worker goes on
         outcome.error = error
-        outcome.excuses = _failed(rest or claim, error, session)
+        is_all = isinstance(consumer, FunctionConsumer) and consumer.batch
+        outcome.excuses = _failed(rest or claim, error, session, release=groups.release if is_all else fail_first)
     stages.handled(claim, [step.message for step in outcome.steps], outcome.error)
     return outcome
 
@@ -73,6 +74,8 @@ def run(consumer: AnyConsumer, claim: Claim, *, stop: Stop = never, may_hold: bo
 def _of_known_types(consumer: AnyConsumer, claim: Claim) -> Claim:
     """The messages of a claim up to the first that only newer code knows, whose workers will get it."""
     known = {*consumer.handled_types()}
+    if not known:  # everything of its topics
+        return claim
     number = next((n for n, message in enumerate(claim.messages) if message.type not in known), None)
     if number is None:
         return claim
@@ -82,6 +85,9 @@ def _of_known_types(consumer: AnyConsumer, claim: Claim) -> Claim:
             f"{claim.group} handles {message.type}, and this code does not: newer code will. If the type was given up, "
             f"say so: groups.register({claim.group!r}, partition_by=…, handled_types=…, replace=True)"
         )
+    if isinstance(claim, SharedClaim):
+        groups.release(claim, messages=claim.messages[number:])
+        return claim.of(claim.messages[:number])
     return replace(claim, messages=claim.messages[:number], next_position=message.position)
 
 
@@ -158,7 +164,7 @@ def _is_all(prepared: Prepared, claim: Claim) -> bool:
     return prepared.steps[-1].message.position == claim.position
 
 
-def _failed(claim: Claim, error: BaseException, session: Any) -> int:
+def _failed(claim: Claim, error: BaseException, session: Any, *, release: Callable[..., None]) -> int:
     """The message failed, unless it has an excuse; how many it has had in a row."""
     excuses = excused(claim, error, session)
     if getattr(db.session(), "closed", False):
@@ -166,7 +172,7 @@ def _failed(claim: Claim, error: BaseException, session: Any) -> int:
     if excuses:
         _give_back(claim, partial(put_off, error=error, times=excuses))
     else:
-        _give_back(claim, partial(groups.release, error=error))
+        _give_back(claim, partial(release, error=error))
     return excuses
 
 

@@ -11,7 +11,7 @@ from ccc_django import db, dead_letters, stages
 from ccc_django.claims import Claim, SharedClaim
 from ccc_django.conf import conf
 from ccc_django.errors import ClaimLost
-from ccc_django.groups import settling
+from ccc_django.groups import counting, settling
 from ccc_django.groups.durations import LEASE, seconds
 from ccc_django.groups.looking import look_at
 from ccc_django.messages import Message
@@ -50,7 +50,7 @@ def go_on(claim: Claim, *, position: int) -> Claim:
         raise ValueError(f"Nothing is left of the batch behind {done}: ack it.")
     if not db.rows("keep_claim", **fence(claim), position=done):
         lose(claim)
-    stages.acked(claim, done)
+    done_by(claim, done)
     left = next(number for number, message in enumerate(claim.messages) if (message.position or 0) > done)
     return replace(claim, messages=claim.messages[left:], attempt=1)
 
@@ -71,6 +71,13 @@ def acked_position(claim: Claim, position: int | None) -> int:
 def pass_to(claim: Claim, position: int, *, known_next: int | None = None) -> None:
     """Go on behind a position."""
     freed(claim, db.in_one_trip(ack_call(claim, position, known_next))[0])
+    done_by(claim, position)
+
+
+def done_by(claim: Claim, position: int) -> None:
+    """Tell who watches, and count what is of topics."""
+    if claim.is_of_topics:
+        counting.count(claim, _upto(claim, position))
     stages.acked(claim, position)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from ccc_django import db, stages
+from ccc_django import db
 from ccc_django.claims import Claim
 from ccc_django.conf import conf
 from ccc_django.groups import acking, settling
@@ -117,5 +117,5 @@ def _acked_and_taken(call: dict[str, Any], ack: Claim) -> list[db.Row]:
         if not acked and taken:
             db.rows("free_claim", id=taken[0][0], token=taken[0][1])
         acking.freed(ack, acked)
-        stages.acked(ack, position)
+        acking.done_by(ack, position)
     return taken

@@ -110,6 +110,7 @@ def _claim(claimed: Claimed, group: Group, name: str, worker: str) -> Claim:
         attempt=claimed.attempts,
         epoch=claimed.epoch,
         retry=group.retry,
+        is_of_topics=group.topics is not None,
     )
 
 

@@ -50,6 +50,17 @@ def release(
         _free(claim, attempts=claim.attempt, pause=pause, error=error)
 
 
+def fail_first(claim: Claim, error: BaseException) -> None:
+    """The first message that is left has failed: an ordered group waits for it, a shared one goes on with others."""
+    if not isinstance(claim, SharedClaim):
+        release(claim, error=error)
+        return
+    first = claim.messages[:1]
+    others = claim.without(first)
+    release(claim.of(first), error=error)
+    release(others)
+
+
 def _give_back(claim: Claim, delay: timedelta | None) -> None:
     if claim.dead_letter is None:
         _free(claim, attempts=claim.attempt - 1, pause=None if delay is None else delay.total_seconds())

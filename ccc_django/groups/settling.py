@@ -1,6 +1,5 @@
 """Ack, release and renew of shared claims: each message by itself, and whoever has lost one changes nothing."""
 
-from collections import Counter
 from datetime import timedelta
 from typing import Any, NoReturn
 
@@ -43,7 +42,7 @@ def settled(claim: SharedClaim, rows: list[db.Row]) -> None:
     """They are done, unless the claim was lost."""
     if len(rows) < len(claim.places):
         lose(claim)
-    counting.count(Counter(claim.places.values()))
+    counting.count(claim, claim.messages)
     if claim.messages:
         stages.acked(claim, claim.position)
 

@@ -63,6 +63,7 @@ def _everywhere(limits: HealthLimits, names: list[str], *, figures: bool) -> Hea
     groups = overview(counted) if counted else []
     found = [reason for group in known for reason in reasons.of_status(group, limits.of_group(group.name))]
     found += [reason for group in groups for reason in reasons.of_figures(group, limits.of_group(group.name))]
+    found += reasons.of_subscriptions(names)
     found += [*reasons.of_workers(seen, limits), *reasons.of_head(holders, limits)]
     return _health(found, groups=groups, seen=seen, holders=holders)
 

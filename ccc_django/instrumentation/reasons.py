@@ -7,8 +7,9 @@ from ccc_django.instrumentation.head import HeadHolder, longest
 from ccc_django.instrumentation.overview import GroupOverview
 from ccc_django.instrumentation.workers import SeenWorker
 from ccc_django.limits import GroupLimits, HealthLimits
-from ccc_django.models import ConsumerGroup
+from ccc_django.models import ConsumerGroup, TopicSubscription
 from ccc_django.models.consumer_group import GroupStatus
+from ccc_django.models.topic_subscription import SubscriptionStatus
 
 MOST_NAMED = 3
 
@@ -19,6 +20,14 @@ def of_status(group: ConsumerGroup, limits: GroupLimits) -> Iterator[str]:
         yield f"{group.name} has failed."
     elif group.status_now == GroupStatus.STOPPED and limits.stopped:
         yield f"{group.name} is stopped."
+
+
+def of_subscriptions(names: Iterable[str]) -> Iterator[str]:
+    """A subscription that has died holds nothing back, and gets nothing."""
+    dead = TopicSubscription.objects.filter(status=SubscriptionStatus.DEAD)
+    listed = [*names]
+    for record in dead.filter(group_name__in=listed) if listed else dead:
+        yield f"{record.group_name} is dead in {record.scope}: it sends no heartbeats."
 
 
 def of_figures(group: GroupOverview, limits: GroupLimits) -> Iterator[str]:

@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from ccc_django.errors import UnknownGroup
-from ccc_django.models import ConsumerGroup, Offset
+from ccc_django.models import ConsumerGroup, Delivery, Offset
 from ccc_django.models.offset import STOPPED_FOR
 
 MOST = 100
@@ -30,8 +31,24 @@ def troubles(name: str, *, most: int = MOST) -> list[Trouble]:
     if not ConsumerGroup.objects.filter(name=name).exists():
         raise UnknownGroup(name)
     is_stopped = Q(blocked_until__gt=Now() + timedelta(seconds=STOPPED_FOR.total_seconds() / 2))
-    wrong = Offset.objects.of_group(name).filter(~Q(error="") | is_stopped)
-    return [_trouble(offset) for offset in wrong.order_by("next_position", "id")[:most]]
+    is_wrong = ~Q(error="") | is_stopped
+    partitions = Offset.objects.of_group(name).filter(is_wrong).order_by("next_position", "id")[:most]
+    messages = Delivery.objects.filter(is_wrong, group_topic__group__name=name).order_by("position")[:most]
+    return [*map(_trouble, partitions), *map(_trouble_of, messages)][:most]
+
+
+def _trouble_of(delivery: Delivery) -> Trouble:
+    """A message of a shared group, which goes on without it."""
+    is_stopped = delivery.blocked_until is not None and delivery.blocked_until > timezone.now() + STOPPED_FOR / 2
+    pauses = "in hand" if delivery.claimed_by else "pauses" if delivery.blocked_until else "ready"
+    return Trouble(
+        partition="",
+        state="stopped" if is_stopped else pauses,
+        position=delivery.position,
+        attempts=delivery.attempts,
+        until=None if is_stopped else delivery.blocked_until,
+        error=delivery.error,
+    )
 
 
 def _trouble(offset: Offset) -> Trouble:

@@ -1,6 +1,6 @@
 -- beat_subscriptions: groups are there; what was dead goes on. Written where half of the interval is over, or for one record.
 WITH due AS MATERIALIZED (
-    SELECT id, status
+    SELECT id
     FROM ccc_topic_subscriptions
     WHERE group_name = ANY ((SELECT %(groups)s)::text[]) AND status <> 'CANCELLED'
       AND CASE WHEN (SELECT %(only)s::bigint) > 0
@@ -17,4 +17,3 @@ UPDATE ccc_topic_subscriptions AS beaten SET
     status = CASE WHEN beaten.status = 'DEAD' THEN 'ACTIVE' ELSE beaten.status END
 FROM due
 WHERE beaten.id = due.id
-RETURNING beaten.group_name, beaten.topic, beaten.namespace, beaten.task, due.status

@@ -5,7 +5,7 @@ from django.core.management.color import no_style
 
 from ccc_django import db, declared
 from ccc_django.consumers import declaring
-from ccc_django.groups import looking
+from ccc_django.groups import counting, looking
 
 
 def clear() -> None:
@@ -19,4 +19,5 @@ def clear() -> None:
     connection.ops.execute_sql_flush(statements)
     declared.forget()
     looking.forget()
+    counting.forget()
     declaring.forget()

@@ -18,10 +18,11 @@ from ccc_django.consumers.declaring import declare
 from ccc_django.consumers.preparing import AnyConsumer
 from ccc_django.errors import NotDrained
 from ccc_django.groups.claiming import LIMIT
-from ccc_django.models import DeadLetter, Offset, ScheduledMessage
-from ccc_django.models.consumer_group import GroupStatus
+from ccc_django.models import DeadLetter, Delivery, Offset, ScheduledMessage
+from ccc_django.models.consumer_group import GroupStatus, Kind
 from ccc_django.models.dead_letter import NO_PARTITION
 from ccc_django.models.offset import OPEN
+from ccc_django.models.topic_subscription import SubscriptionStatus
 
 MOST = 10_000
 
@@ -136,13 +137,18 @@ def _let_time_pass(until: datetime | None) -> bool:
     return bool(due_at is not None and waiting.filter(due_at=due_at).order_by().update(due_at=Now()))
 
 
-def _waiting(name: str) -> list[Offset]:
-    """Partitions with open work; those of a group that somebody has stopped are nobody's concern."""
-    return list(Offset.objects.of_group(name).filter(OPEN).order_by("id")) if groups.is_active(name) else []
+def _waiting(name: str) -> list[Offset | Delivery]:
+    """Partitions with open work, or open messages; those of a group that somebody has stopped are nobody's concern."""
+    if not groups.is_active(name):
+        return []
+    active = Delivery.objects.filter(group_topic__subscription__status=SubscriptionStatus.ACTIVE)
+    messages = active.filter(group_topic__group__name=name).order_by("position")
+    return [*Offset.objects.of_group(name).filter(OPEN).order_by("id"), *messages]
 
 
 def _given_up(names: list[str]) -> list[DeadLetter]:
-    return list(DeadLetter.objects.open().filter(group__name__in=names, partition_id=NO_PARTITION))
+    ordered = DeadLetter.objects.open().filter(group__name__in=names, group__kind=Kind.ORDERED)
+    return list(ordered.filter(partition_id=NO_PARTITION))
 
 
 def _refuse_what_is_lost(names: list[str], before: set[DeadLetter]) -> None:
@@ -164,7 +170,7 @@ def _why(names: Iterable[str]) -> str:
     )
 
 
-def _reason(offset: Offset) -> str:
+def _reason(offset: Offset | Delivery) -> str:
     if offset.claimed_by:
         return f"{offset.claimed_by} holds it"
     return f"it pauses after {offset.error}" if offset.error else "it waits"

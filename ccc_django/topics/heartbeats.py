@@ -1,6 +1,7 @@
 """Heartbeats: groups say that they are there; one that did and then is silent is dead, until it says so again."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -25,7 +26,8 @@ def beat(groups: Iterable[str]) -> None:
 
 def bury() -> list[str]:
     """Mark what is silent for longer than its time-out as dead; what it was."""
-    dead = [f"{group}: {topic or namespace or task}" for group, topic, namespace, task in db.rows("bury_subscriptions")]
+    rows = db.rows("bury_subscriptions")
+    dead = [f"{group}: {Scope(topic=topic, namespace=space, task=task)}" for group, topic, space, task in rows]
     for each in dead:
         wording.died(subscription=each)
     return dead
@@ -33,7 +35,7 @@ def bury() -> list[str]:
 
 def _beat(groups: list[str], *, only: int) -> None:
     """Subscriptions that are due, in the order of ids; a single one at once."""
-    listed = to_json(groups).decode() if db.is_sqlite() else groups
-    for group, topic, namespace, task, was in db.rows("beat_subscriptions", groups=listed, only=only):
-        if was == "DEAD":
-            wording.revived(group=group, scope=topic or namespace or task)
+    called: dict[str, Any] = {"groups": to_json(groups).decode() if db.is_sqlite() else groups, "only": only}
+    dead, _ = db.in_one_trip(("dead_subscriptions", called), ("beat_subscriptions", called))
+    for group, topic, namespace, task in dead:
+        wording.revived(group=group, scope=str(Scope(topic=topic, namespace=namespace, task=task)))

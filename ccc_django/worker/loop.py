@@ -5,6 +5,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from ccc_django.consumers.declaring import declare
 from ccc_django.consumers.preparing import AnyConsumer
 from ccc_django.consumers.retries import repeating
 from ccc_django.errors import ClaimLost
+from ccc_django.groups import counting
 from ccc_django.groups.looking import look_at
 from ccc_django.worker.background import Background
 from ccc_django.worker.counting import Count
@@ -118,7 +120,8 @@ class Worker:
         """Consume."""
         for served in self.served:
             declare(served.consumer)
-        types = sorted({name for served in self.served for name in served.consumer.handled_types()})
+        handled = [served.consumer.handled_types() for served in self.served]
+        types = sorted({name for names in handled for name in names}) if all(handled) else []  # none is any
         waiting = Waiting(types)
         background = Background(self)
         wording.started(worker=self.name, groups=", ".join(served.name for served in self.served))
@@ -133,6 +136,7 @@ class Worker:
             for served in self.served:
                 self._ack(served)
             waiting.close()
+            self._count()
             connections[conf.database].close()
             background.end()
 
@@ -224,6 +228,11 @@ class Worker:
             wording.not_acked(group=served.name, partition=served.held.partition_key, error=wording.line_of(error))
             return
         served.held = None
+
+    def _count(self) -> None:
+        """Write down what was counted so far; it is for people only."""
+        with suppress(Error):
+            counting.write()
 
     def _claimed(self, served: Served) -> Claim | None:
         options = served.consumer.options

@@ -1,4 +1,10 @@
--- sweep_due: in how many seconds the next scheduled message is due, and how many ago the last sample was taken.
+-- sweep_due: in how many seconds the next scheduled message is due, how many ago the last sample was taken, and whether
+-- a subscription has been silent for longer than its time-out.
 SELECT
     (SELECT (julianday(min(due_at)) - julianday('now')) * 86400.0 FROM ccc_scheduled_messages),
-    (SELECT (julianday('now') - julianday(max(taken_at))) * 86400.0 FROM ccc_samples)
+    (SELECT (julianday('now') - julianday(max(taken_at))) * 86400.0 FROM ccc_samples),
+    EXISTS (
+        SELECT 1 FROM ccc_topic_subscriptions
+        WHERE status = 'ACTIVE' AND last_heartbeat_at IS NOT NULL
+          AND last_heartbeat_at < strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '-' || heartbeat_timeout || ' seconds')
+    )
