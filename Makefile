@@ -1,6 +1,6 @@
 # ccc_django: make alone explains the commands.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes bench-groups bench-consume proof clean demo-environment environment
+.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes bench-groups bench-topics bench-consume proof clean demo-environment environment
 
 PYTHON ?=
 export PYTHON
@@ -44,6 +44,9 @@ bench-indexes: environment  ## filters and payload indexes alone
 
 bench-groups: environment  ## consumer groups alone
 	@$(bin)/python -m benchmarks groups
+
+bench-topics: environment  ## topics and shared groups alone
+	@$(bin)/python -m benchmarks topics
 
 bench-consume: environment  ## consumers alone, beside other job queues for Python
 	@$(bin)/python -m benchmarks consume

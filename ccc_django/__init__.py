@@ -19,11 +19,14 @@ from ccc_django.guards import Guard
 from ccc_django.messages import Command, Event, Message
 from ccc_django.restoring import UnknownMessage
 from ccc_django.retry import DEAD_LETTER, STOP_GROUP, STOP_PARTITION, Retry
+from ccc_django.semantics import PUB_SUB, QUEUE
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "DEAD_LETTER",
+    "PUB_SUB",
+    "QUEUE",
     "STOP_GROUP",
     "STOP_PARTITION",
     "Command",

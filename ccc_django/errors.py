@@ -13,6 +13,11 @@ CCCError
 ├── AppendConflict        something relevant has happened: read again and decide again
 ├── AppendInterrupted     deadlock or lock time-out: the outermost transaction must run again
 ├── UnknownGroup          there is no consumer group of this name
+├── KindChanged           a group is ordered or shared for as long as it lives
+├── UnknownTopic          there is no topic of this name
+├── SubscriptionRefused   a subscription that the topic or the group does not allow
+├── UnknownSubscription   a group has not subscribed to this
+├── TopicInUse            a topic has open messages, or a queue's own group was to be removed
 ├── UnknownPartition      a group has no partition with these values
 ├── PartitionChanged      a group with progress cannot be partitioned anew
 ├── NoPartition           a dead letter of too many partitions cannot be delivered again to one

@@ -21,14 +21,20 @@ Text = str | Promise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Table:
+    """Rows of values, under the names of their columns."""
+
+    columns: Sequence[Text]
+    rows: Iterable[Sequence[object]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question(Table):
     """An action, what it will do to all that is selected, and what to each of them."""
 
     action: str
     title: Text
     consequence: Text
-    columns: Sequence[Text]
-    rows: Iterable[Sequence[object]]
 
 
 class Confirmation(forms.Form):

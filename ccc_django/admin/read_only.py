@@ -32,6 +32,11 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # not generic a
         """Whether the user has the model's permission to change, which its actions need."""
         return super().has_change_permission(request)
 
+    def log_gone(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Rows that were forgotten, in the admin's own history."""
+        gone: Any = rows
+        self.log_deletions(request, gone)
+
     def say(self, request: HttpRequest, text: str, count: int) -> None:
         """What has been done, to how many."""
         self.message_user(request, text % {"count": count}, SUCCESS)

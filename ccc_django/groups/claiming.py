@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from ccc_django import db
-from ccc_django.claims import Claim
+from ccc_django.claims import Claim, SharedClaim
 from ccc_django.conf import conf
 from ccc_django.groups import acking, settling
 from ccc_django.groups.advancing import advance
@@ -42,9 +42,11 @@ def claim_next(
         raise ValueError(f"limit={limit}: a batch has one message at least.")
     if not worker:
         raise ValueError("A worker has a name, by which others can see who holds a partition.")
-    if ack is not None and settling.is_special(ack):
+    if ack is not None and (ack.group != name or settling.is_special(ack)):
         acking.ack(ack)
         ack = None
+    if ack is not None:
+        kinds[conf.database, name] = Kind.SHARED if isinstance(ack, SharedClaim) else Kind.ORDERED
     call = {"name": name, "worker": worker, "lease": seconds(lease.total_seconds())}
     try:
         return _claim(call, limit, ack, topic)

@@ -13,7 +13,7 @@ from ccc_django.store.reading import checked_head
 BATCH = 2_000  # messages of a topic, a transaction
 
 
-def expand(name: str, *, most: int = BATCH) -> bool:
+def expand(name: str) -> bool:
     """Make deliveries of one batch of the log; False if there is nothing to do, or somebody else is at it."""
     is_alone = not db.in_transaction()
     with transaction.atomic(using=conf.database):
@@ -25,7 +25,7 @@ def expand(name: str, *, most: int = BATCH) -> bool:
             return False
         group, types, *_ = found[0]
         run = _on_sqlite if db.is_sqlite() else _expand
-        count, lowest, reached = run(group, from_json(types), checked_head(*highest), most)
+        count, lowest, reached = run(group, from_json(types), checked_head(*highest), BATCH)
         if lowest is not None:
             looking.lower(name, lowest)
         if count:
@@ -46,7 +46,7 @@ def _on_sqlite(group: int, types: list[str], upto: int, most: int) -> db.Row:
         handled = [position for position, is_handled in found if is_handled]
         db.in_one_trip(("insert_delivery", [(place, position) for position in handled]))
         reached.append(found[-1][0] if len(found) >= most else upto)
-        db.rows("pass_place", id=place, position=reached[-1])
+        db.rows("pass_place", id=place, position=reached[-1], has_some=bool(found))
         count += len(found)
         lows += handled[:1]
     return count, min(lows, default=None), min(reached, default=None)

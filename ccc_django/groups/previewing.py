@@ -9,22 +9,38 @@ from django.utils import timezone
 
 from ccc_django.errors import UnknownGroup, UnknownPartition
 from ccc_django.groups.lifecycle import named_partition
+from ccc_django.groups.previewing_shared import preview_shared
 from ccc_django.groups.previews import MOST_COUNTED, VERBS, Preview, Verb
 from ccc_django.groups.seeking import Place, position_of
-from ccc_django.models import ConsumerGroup, Offset, StoredMessage
+from ccc_django.models import ConsumerGroup, Offset, StoredMessage, TopicSubscription
+from ccc_django.models.consumer_group import Kind
 from ccc_django.models.offset import STOPPED_FOR
 from ccc_django.store.reading import head
 
 
-def preview(verb: Verb, name: str, *, partition: Mapping[str, Any] | None = None, to: Place | None = None) -> Preview:
+def preview(
+    verb: Verb,
+    name: str,
+    *,
+    partition: Mapping[str, Any] | None = None,
+    to: Place | None = None,
+    keep_subscriptions: bool = False,
+) -> Preview:
     """What a verb would do now; nothing is changed. ``to`` is the place of a seek."""
     if verb not in VERBS or (verb == "seek") != (to is not None):
         raise ValueError(f"{verb!r}, to={to!r}: one of {', '.join(VERBS)}; a seek, and nothing else, has a place.")
     concerned = _concerned(name, partition)
     if partition is not None and verb != "seek" and not concerned.offsets.exists():
         raise UnknownPartition(name, named_partition(concerned.group, partition).key)
-    seen = _seen(verb, concerned, first=_first(verb, concerned, to))
-    return seen if verb in {"start", "stop"} else _with_messages(seen, concerned)
+    if concerned.group.kind == Kind.SHARED:
+        seen: Preview = preview_shared(verb, concerned.group, to=to)
+    else:
+        seen = _seen(verb, concerned, first=_first(verb, concerned, to))
+        seen = seen if verb in {"start", "stop"} else _with_messages(seen, concerned)
+    if verb != "delete" or partition is not None:
+        return seen
+    count = TopicSubscription.objects.of_group(name).count()
+    return replace(seen, subscriptions=count, keeps_subscriptions=keep_subscriptions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ class Preview:
     ``partitions`` are concerned, of which ``paused`` ones wait after a failure and ``stopped`` ones for somebody.
     ``claims`` are fenced. ``again`` messages were acked before and come once more; ``skipped`` ones wait, and are
     passed over. For a whole group both count what is of its types, as an upper bound. ``first`` is the first position
-    that is delivered.
+    that is delivered. ``subscriptions`` go with a group that is deleted, unless it keeps them.
     """
 
     verb: Verb
@@ -32,6 +32,8 @@ class Preview:
     again: int = 0
     skipped: int = 0
     dead_letters: int = 0
+    subscriptions: int = 0
+    keeps_subscriptions: bool = False
 
     @property
     def sentence(self) -> str:
@@ -55,7 +57,7 @@ def _start(seen: Preview) -> list[str]:
         is_active = seen.status == "active"
         return [
             f"{seen.group} is active already." if is_active else f"Partitions of {seen.group} can be claimed again.",
-            _told(seen.stopped, "1 partition that was stopped stays so.", "# partitions that were stopped stay so."),
+            told(seen.stopped, "1 partition that was stopped stays so.", "# partitions that were stopped stay so."),
         ]
     waits = seen.paused or seen.stopped
     return [
@@ -70,40 +72,57 @@ def _stop(seen: Preview) -> list[str]:
 
 
 def _move(seen: Preview) -> list[str]:
-    whole = f"{seen.group} goes, with {_told(seen.partitions, '1 partition', '# partitions') or 'no partition yet'},"
+    whole = f"{seen.group} goes, with {told(seen.partitions, '1 partition', '# partitions') or 'no partition yet'},"
     messages, waiting = _messages(seen, seen.again), _messages(seen, seen.skipped)
     letters, waits = seen.dead_letters, seen.paused + seen.stopped
     return [
         f"{whole if seen.partition is None else f'{seen.subject} goes'} to position {seen.first}.",
-        f"The log ends at {seen.head}: what is there is not delivered." if seen.first == seen.head + 1 else "",
-        f"The log ends at {seen.head}: nothing is delivered before it has grown to {seen.first}, what comes until then "
-        "never is."
-        if seen.first > seen.head + 1
-        else "",
+        beyond_the_log(seen),
         f"{messages} delivered again, as replayed." if seen.again else "",
         f"{waiting} passed over, not done yet." if seen.skipped else "",
-        _told(letters, "1 dead letter is delivered with the rest.", "# dead letters are delivered with the rest."),
-        _told(waits, "1 partition that waits goes on.", "# partitions that wait go on."),
+        told(letters, "1 dead letter is delivered with the rest.", "# dead letters are delivered with the rest."),
+        told(waits, "1 partition that waits goes on.", "# partitions that wait go on."),
         _fenced(seen),
     ]
 
 
+def beyond_the_log(seen: Preview) -> str:
+    """What it means to go to where there is nothing yet."""
+    if seen.first <= seen.head:
+        return ""
+    if seen.first == seen.head + 1:
+        return f"The log ends at {seen.head}: what is there is not delivered."
+    until = f"nothing is delivered before it has grown to {seen.first}, what comes until then never is."
+    return f"The log ends at {seen.head}: {until}"
+
+
 def _delete(seen: Preview) -> list[str]:
-    letters = _told(seen.dead_letters, "1 open dead letter", "# open dead letters") or "no open dead letter"
-    progress = f"its progress in {_told(seen.partitions, '1 partition', '# partitions') or 'no partition'}"
-    anew = "as for the first time, not as replayed"
+    letters = told(seen.dead_letters, "1 open dead letter", "# open dead letters") or "no open dead letter"
+    progress = f"its progress in {told(seen.partitions, '1 partition', '# partitions') or 'no partition'}"
     back = "If it is registered again,", "It is there again when the next message names it in full: then"
+    anew = f"everything from position {seen.first} on is delivered as for the first time, not as replayed."
     return [
         f"{seen.subject} is forgotten, with {'its progress' if seen.partition else progress} and {letters}.",
-        f"{back[seen.partition is not None]} everything from position {seen.first} on is delivered {anew}.",
+        said_of_subscriptions(seen) if seen.subscriptions else f"{back[seen.partition is not None]} {anew}",
         f"{_messages(seen, seen.skipped)} not delivered until then." if seen.skipped else "",
         _fenced(seen),
     ]
 
 
+def said_of_subscriptions(seen: Preview) -> str:
+    """Where a group that is deleted begins, if it comes again."""
+    if seen.keeps_subscriptions:
+        kept = "kept: if it subscribes again, it begins where"
+        return told(
+            seen.subscriptions, f"Its subscription is {kept} that says.", f"Its # subscriptions are {kept} they say."
+        )
+    gone = "forgotten too: if it subscribes again, it begins where it then says."
+    return told(seen.subscriptions, f"Its subscription is {gone}", f"Its # subscriptions are {gone}")
+
+
 def _fenced(seen: Preview) -> str:
     again = ", and its messages come again" if seen.verb == "stop" else ""
-    return _told(
+    return told(
         seen.claims,
         f"1 running claim is fenced: its worker can no longer ack{again}.",
         f"# running claims are fenced: their workers can no longer ack{again.replace('its', 'their')}.",
@@ -114,10 +133,10 @@ def _messages(seen: Preview, count: int) -> str:
     """How many there are; for a whole group nobody has looked whether each belongs to a partition."""
     if count > MOST_COUNTED:
         return f"{'More' if seen.partition else 'Perhaps more'} than {MOST_COUNTED:,} messages are"
-    told = _told(count, "1 message is", "# messages are")
-    return told if seen.partition else f"Up to {told}"
+    some = told(count, "1 message is", "# messages are")
+    return some if seen.partition else f"Up to {some}"
 
 
-def _told(count: int, one: str, several: str) -> str:
+def told(count: int, one: str, several: str) -> str:
     """A text about so many things; none about nothing."""
     return "" if not count else one if count == 1 else several.replace("#", f"{count:,}")

@@ -78,7 +78,7 @@ def seek_shared(group: ConsumerGroup, first_of: Callable[[GroupTopic], int], top
     for place in places.filter(topic=topic) if topic else places:
         first = first_of(place)
         Delivery.objects.filter(group_topic=place).delete()
-        GroupTopic.objects.filter(pk=place.pk).update(watermark=first - 1)
+        GroupTopic.objects.filter(pk=place.pk).update(watermark=first - 1, is_touched=True)
         dead_letters.pass_by(group.pk, place.topic, first)
     ConsumerGroup.objects.filter(pk=group.pk).update(epoch=F("epoch") + 1, updated_at=Now())
     lifecycle.free_claims(group)
@@ -87,6 +87,7 @@ def seek_shared(group: ConsumerGroup, first_of: Callable[[GroupTopic], int], top
 def _begin_as_subscribed(group: ConsumerGroup) -> None:
     """Partitions that have a subscription of their own begin where it says."""
     records = TopicSubscription.objects.of_group(group.name).exclude(partition_key="").order_by("id")
+    group.refresh_from_db()
     for record in records:
         partition = partition_of(from_json(record.partition_key))
         _seek_partition(group, partition, record.start_position)

@@ -39,6 +39,9 @@ class Taken(NamedTuple):
     message: tuple[Any, ...] = ()
 
 
+POSITION = Taken._fields.index("position")  # of the row too: a message begins with it
+
+
 @dataclass(slots=True)
 class DeliverySearch(Search[list[Taken]]):
     """A search for messages of a shared group."""
@@ -79,7 +82,7 @@ def _take(call: dict[str, Any], ack: SharedClaim | None) -> list[Taken]:
 
 
 def _as_taken(rows: list[db.Row]) -> list[Taken]:
-    return [Taken(*row[: len(Taken._fields) - 1])._replace(message=row[len(Taken._fields) - 2 :]) for row in rows]
+    return [Taken._make((*row[: POSITION + 1], row[POSITION:])) for row in rows]
 
 
 def _held(taken: list[Taken]) -> dict[str, Any]:
@@ -139,9 +142,10 @@ def in_hand(taken: list[Taken], name: str, worker: str) -> SharedClaim | None:
         replayed=frozenset(each.position for each in taken if each.again),
     )
     stages.claimed(whole)
-    claim = whole.of(whole.messages)
+    is_whole = len(whole.messages) == len(whole.places)
+    claim = whole if is_whole else whole.of(whole.messages)
     try:
-        if len(claim.places) < len(whole.places):
+        if not is_whole:
             settling.ack(whole.without(whole.messages))
         if claim.messages and claim.retry.is_used_up(claim.attempt):
             why = AttemptsUsedUp(f"{claim.attempt - 1} attempts ended without ack or release")

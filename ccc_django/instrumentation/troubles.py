@@ -1,4 +1,4 @@
-"""Troubles: the partitions of a group that failed last, pause, or wait for somebody, with the reason."""
+"""Troubles: what of a group failed last, pauses, or waits for somebody, with the reason: partitions, or messages."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,9 +16,13 @@ MOST = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """A partition that does not simply go on: where it is, what is wrong, until when it waits, if not for ever."""
+    """What does not simply go on: where it is, what is wrong, until when it waits, if not for ever.
 
-    partition: str
+    Of an ordered group it is a partition; of a shared one a message, which has a topic instead.
+    """
+
+    partition: str | None
+    topic: str | None
     state: str
     position: int | None
     attempts: int
@@ -33,7 +37,8 @@ def troubles(name: str, *, most: int = MOST) -> list[Trouble]:
     is_stopped = Q(blocked_until__gt=Now() + timedelta(seconds=STOPPED_FOR.total_seconds() / 2))
     is_wrong = ~Q(error="") | is_stopped
     partitions = Offset.objects.of_group(name).filter(is_wrong).order_by("next_position", "id")[:most]
-    messages = Delivery.objects.filter(is_wrong, group_topic__group__name=name).order_by("position")[:most]
+    messages = Delivery.objects.filter(is_wrong, group_topic__group__name=name).order_by("position")
+    messages = messages.select_related("group_topic")[:most]
     return [*map(_trouble, partitions), *map(_trouble_of, messages)][:most]
 
 
@@ -42,7 +47,8 @@ def _trouble_of(delivery: Delivery) -> Trouble:
     is_stopped = delivery.blocked_until is not None and delivery.blocked_until > timezone.now() + STOPPED_FOR / 2
     pauses = "in hand" if delivery.claimed_by else "pauses" if delivery.blocked_until else "ready"
     return Trouble(
-        partition="",
+        partition=None,
+        topic=delivery.group_topic.topic,
         state="stopped" if is_stopped else pauses,
         position=delivery.position,
         attempts=delivery.attempts,
@@ -55,6 +61,7 @@ def _trouble(offset: Offset) -> Trouble:
     pauses = "in hand" if offset.claimed_by else "pauses" if offset.blocked_until else "ready"
     return Trouble(
         partition=offset.partition_key,
+        topic=None,
         state="stopped" if offset.is_stopped else pauses,
         position=offset.next_position,
         attempts=offset.attempts,

@@ -2,14 +2,18 @@
 
 from argparse import ArgumentTypeError
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils.timezone import is_naive
 from pydantic_core import from_json
 
 from ccc_django.groups.seeking import Place
+from ccc_django.management.tables import UNITS
 from ccc_django.management.tailing import attribute
+from ccc_django.topics.starts import mode_of
+
+LONGEST = timedelta(days=36_500)
 
 
 def moment(text: str) -> datetime:
@@ -39,6 +43,39 @@ def place(text: str) -> Place:
             raise
         advice = 'a position from 1 on, "beginning", "end", or a time such as 2026-01-31T12:00+00:00'
         raise ArgumentTypeError(f"{text!r}: {advice}") from None
+
+
+def start_place(text: str) -> int | datetime:
+    """A position or a time, where a subscription begins."""
+    found = place(text)
+    if isinstance(found, str):
+        advice = "a position from 1 on, or a time such as 2026-01-31T12:00+00:00; --mode all or new says the rest"
+        raise ArgumentTypeError(f"{text!r}: {advice}")
+    return found
+
+
+def mode(text: str) -> str:
+    """Where a subscription begins, by a name of ours or of others."""
+    try:
+        return mode_of(text)
+    except ValueError as problem:
+        raise ArgumentTypeError(str(problem).rstrip(".")) from None
+
+
+def duration(text: str) -> timedelta:
+    """A length of time as tables show it: 7d, 36h, 90min, 30s."""
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    seconds = dict(UNITS).get(text.removeprefix(number))
+    if seconds is None or not (number.strip().isascii() and number.strip().isdigit()):
+        raise ArgumentTypeError(f"{text!r}: a length of time such as 7d, 36h, 90min or 30s")
+    if int(number) > LONGEST.total_seconds() / seconds:
+        raise ArgumentTypeError(f"{text}: a hundred years at most")
+    return timedelta(seconds=int(number) * seconds)
+
+
+def retention(text: str) -> timedelta | None:
+    """How long messages are kept; "forever" is no length."""
+    return None if text == "forever" else duration(text)
 
 
 def partition_part(text: str) -> dict[str, Any]:

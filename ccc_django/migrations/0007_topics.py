@@ -204,6 +204,7 @@ class Migration(migrations.Migration):
                 ("topic", models.CharField(max_length=255, verbose_name="topic")),
                 ("start", models.BigIntegerField(verbose_name="start")),
                 ("watermark", models.BigIntegerField(verbose_name="watermark")),
+                ("is_touched", models.BooleanField(db_default=False, default=False, verbose_name="touched")),
                 ("processed", models.BigIntegerField(db_default=0, default=0, verbose_name="processed")),
                 (
                     "group",

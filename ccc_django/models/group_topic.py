@@ -12,6 +12,7 @@ from ccc_django.models.topic_subscription import TopicSubscription
 class GroupTopic(models.Model):
     """A topic that a group gets: by which subscription, from where, and how far a shared group has made deliveries.
 
+    ``is_touched`` says that it has got something, or that somebody has moved it: then no record moves it any more.
     ``processed`` counts acks, a second late; it is for people, and nothing depends on it.
     """
 
@@ -25,6 +26,7 @@ class GroupTopic(models.Model):
     )
     start = models.BigIntegerField(_("start"))
     watermark = models.BigIntegerField(_("watermark"))
+    is_touched = models.BooleanField(_("touched"), default=False, db_default=False)
     processed = models.BigIntegerField(_("processed"), default=0, db_default=0)
 
     objects = LogManager["GroupTopic"]()

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from ccc_django import semantics
 from ccc_django.envelope import MAX_NAME
 from ccc_django.models.base import LogManager
 
@@ -11,8 +12,8 @@ from ccc_django.models.base import LogManager
 class Semantics(models.TextChoices):
     """Who gets a message: one group, by one of its workers; or every group that has subscribed."""
 
-    QUEUE = "QUEUE", _("queue")
-    PUB_SUB = "PUB_SUB", _("publish/subscribe")
+    QUEUE = semantics.QUEUE, _("queue")
+    PUB_SUB = semantics.PUB_SUB, _("publish/subscribe")
 
 
 class Topic(models.Model):

@@ -23,10 +23,12 @@ WITH place AS MATERIALIZED (
     ON CONFLICT (group_topic_id, position) DO NOTHING  -- a dead letter on its way is there already
     RETURNING position
 ), passed AS (
-    UPDATE ccc_group_topics AS moved SET watermark = reached.position
+    UPDATE ccc_group_topics AS moved SET
+        watermark = reached.position, is_touched = moved.is_touched OR reached.has_some
     FROM (
         SELECT place.id,
-            CASE WHEN count(found.position) >= (SELECT %(most)s::int) THEN max(found.position) ELSE (SELECT %(upto)s::bigint) END AS position
+            CASE WHEN count(found.position) >= (SELECT %(most)s::int) THEN max(found.position) ELSE (SELECT %(upto)s::bigint) END AS position,
+            count(found.position) > 0 AS has_some
         FROM place LEFT JOIN found ON found.id = place.id
         GROUP BY place.id
     ) AS reached

@@ -18,7 +18,8 @@ LEFT JOIN LATERAL (
 ) AS place ON true
 LEFT JOIN LATERAL (
     SELECT message.position FROM ccc_messages AS message
-    WHERE (message.topic, message.position) > (place.topic, place.watermark) AND message.topic = place.topic
+    WHERE (message.topic, message.position) > (place.topic, place.watermark)
+      AND (message.topic, message.position) <= (place.topic, 9223372036854775807)  -- topic = … would read it from its beginning
     ORDER BY message.topic, message.position  -- only the index on both has this order
     LIMIT 1
 ) AS next_message ON true

@@ -15,24 +15,25 @@ CROSS JOIN LATERAL (
     SELECT
         (SELECT %(head)s::bigint) AS watermark,
         least(min(delivered.position), min(coming.position)) AS lowest,
-        least(coalesce(sum(open.pending), 0) + coalesce(sum(coming.pending), 0), (SELECT %(most)s::int))::int AS pending,
+        least(coalesce(sum(delivered.pending), 0) + coalesce(sum(coming.pending), 0), (SELECT %(most)s::int))::int AS pending,
         coalesce(sum(blocked.claims), 0)::int AS claims,
         coalesce(sum(blocked.failures), 0)::int AS failures
     FROM ccc_group_topics AS place
     JOIN ccc_topic_subscriptions AS subscription ON subscription.id = place.subscription_id
-    LEFT JOIN LATERAL (
-        SELECT position FROM ccc_deliveries WHERE group_topic_id = place.id ORDER BY position LIMIT 1
-    ) AS delivered ON true
     CROSS JOIN LATERAL (
-        SELECT count(*) AS pending FROM (
-            SELECT FROM ccc_deliveries WHERE group_topic_id = place.id LIMIT (SELECT %(most)s::int)
+        SELECT count(*) AS pending, min(position) AS position FROM (
+            SELECT position FROM ccc_deliveries
+            WHERE group_topic_id = place.id
+            ORDER BY position  -- of an index: otherwise the planner may walk over other groups' deliveries
+            LIMIT (SELECT %(most)s::int)
         ) AS few
-    ) AS open
+    ) AS delivered
     CROSS JOIN LATERAL (
         SELECT count(*) AS pending, min(position) AS position FROM (
             SELECT position FROM ccc_messages
-            WHERE (topic, position) > (place.topic, place.watermark) AND topic = place.topic
-              AND position <= (SELECT %(head)s::bigint)
+            WHERE (topic, position) > (place.topic, place.watermark)
+              AND (topic, position) <= (place.topic, (SELECT %(head)s::bigint))  -- topic = … would read it from its beginning
+              AND position > place.watermark AND position <= (SELECT %(head)s::bigint)  -- so that few are expected
             ORDER BY topic, position
             LIMIT (SELECT %(most)s::int)
         ) AS few
@@ -44,6 +45,7 @@ CROSS JOIN LATERAL (
         FROM (
             SELECT claimed_by, blocked_until, error FROM ccc_deliveries
             WHERE group_topic_id = place.id AND blocked_until IS NOT NULL
+            ORDER BY blocked_until
             LIMIT (SELECT %(most)s::int)
         ) AS few
     ) AS blocked

@@ -1,10 +1,10 @@
 """Topics: named channels, as queues or publish/subscribe, and groups that subscribe to them."""
 
-from ccc_django.models.topic import Semantics
+from ccc_django.semantics import PUB_SUB, QUEUE
 from ccc_django.topics.claiming import claim
 from ccc_django.topics.completing import Progress, force_complete, progress
 from ccc_django.topics.configuring import configure
-from ccc_django.topics.health import GroupHealth, fan_out, health
+from ccc_django.topics.figures import GroupHealth, fan_out, health
 from ccc_django.topics.heartbeats import beat, bury, heartbeat
 from ccc_django.topics.previewing import Preview, preview
 from ccc_django.topics.publishing import publish
@@ -12,8 +12,6 @@ from ccc_django.topics.removing import delete, remove_group
 from ccc_django.topics.restarting import restart
 from ccc_django.topics.steering import cancel, pause, resume
 from ccc_django.topics.subscribing import subscribe
-
-QUEUE, PUB_SUB = Semantics.QUEUE, Semantics.PUB_SUB
 
 __all__ = [
     "PUB_SUB",

@@ -11,10 +11,10 @@ from pydantic_core import to_json
 
 from ccc_django import db, wording
 from ccc_django.conf import conf
-from ccc_django.errors import SubscriptionRefused
+from ccc_django.errors import SubscriptionRefused, UnknownSubscription, UnknownTopic
 from ccc_django.groups.lifecycle import FREE, locked
 from ccc_django.messages import Message
-from ccc_django.models import ConsumerGroup, Delivery, GroupTopic, StoredMessage
+from ccc_django.models import ConsumerGroup, Delivery, GroupTopic, StoredMessage, Topic
 from ccc_django.models.consumer_group import Kind
 from ccc_django.models.topic_subscription import LIVE
 from ccc_django.store.reading import head
@@ -89,19 +89,29 @@ def force_complete(topic: str, *, older_than: timedelta, group: str | None = Non
     """
     if not isinstance(older_than, timedelta) or older_than < timedelta(0):
         raise ValueError(f"older_than={older_than!r}: a length of time.")
-    upto = _newest(topic, older_than)
-    if not upto:
-        return 0
-    places = GroupTopic.objects.filter(topic=topic)
-    if group is not None:
-        places = places.filter(group__name=group)
-    passed = 0
-    for place in places.select_related("group").order_by("group_id"):
+    places = _places(topic, group)
+    upto, passed = _newest(topic, older_than), 0
+    for place in places if upto else []:
         with transaction.atomic(using=conf.database):
             known = locked(place.group.name)
             passed += (_pass_shared if known.kind == Kind.SHARED else _pass_ordered)(known, place, upto)
-    wording.forced(topic=topic, position=upto, count=passed)
+    if passed:
+        wording.forced(topic=topic, position=upto, count=passed)
     return passed
+
+
+def _places(topic: str, group: str | None) -> list[GroupTopic]:
+    """The groups of a topic, or one; refused before anything is done, if one cannot be moved in this topic alone."""
+    if not Topic.objects.filter(name=topic).exists():
+        raise UnknownTopic(topic)
+    places = [*GroupTopic.objects.filter(topic=topic).select_related("group").order_by("group_id")]
+    concerned = [place for place in places if group in {None, place.group.name}]
+    if group is not None and not concerned:
+        raise UnknownSubscription(f"{group} does not get {topic}.")
+    for known in (place.group for place in concerned):
+        if known.kind == Kind.ORDERED and known.topics != [topic]:
+            raise SubscriptionRefused(f"{known} gets {', '.join(known.topics or [])} in one order: seek it instead.")
+    return concerned
 
 
 def _newest(topic: str, older_than: timedelta) -> int:
@@ -120,10 +130,8 @@ def _pass_shared(_: ConsumerGroup, place: GroupTopic, upto: int) -> int:
     return passed + count
 
 
-def _pass_ordered(group: ConsumerGroup, place: GroupTopic, upto: int) -> int:
+def _pass_ordered(group: ConsumerGroup, _: GroupTopic, upto: int) -> int:
     """Partitions go on behind the position; those to come begin there. It has one order over all of its topics."""
-    if group.topics != [place.topic]:
-        raise SubscriptionRefused(f"{group} gets {', '.join(group.topics or [])} in one order: seek it instead.")
     behind = group.offsets.filter(last_position__lt=upto)
     passed = behind.filter(next_position__lte=upto).count()
     behind.update(

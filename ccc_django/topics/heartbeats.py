@@ -29,7 +29,7 @@ def bury() -> list[str]:
     rows = db.rows("bury_subscriptions")
     dead = [f"{group}: {Scope(topic=topic, namespace=space, task=task)}" for group, topic, space, task in rows]
     for each in dead:
-        wording.died(subscription=each)
+        wording.buried(subscription=each)
     return dead
 
 

@@ -6,7 +6,8 @@ from ccc_django import wording
 from ccc_django.conf import conf
 from ccc_django.errors import TopicInUse, UnknownTopic
 from ccc_django.groups.lifecycle import locked
-from ccc_django.models import Topic, TopicSubscription
+from ccc_django.models import ConsumerGroup, Topic, TopicSubscription
+from ccc_django.semantics import QUEUE
 from ccc_django.topics import scopes
 from ccc_django.topics.open_work import open_groups
 from ccc_django.topics.records import record_of
@@ -21,15 +22,22 @@ def remove_group(topic: str = "", group: str = "", *, namespace: str = "", task:
     scope = Scope(topic=topic, namespace=namespace, task=task)
     with transaction.atomic(using=conf.database):
         scopes.lock()
-        known = locked(group)
+        known = _locked_if_there(group)
         record = record_of(group, scope)
-        queue = Topic.objects.filter(name=topic, semantics="QUEUE", group_name=group).first()
+        queue = Topic.objects.filter(name=topic, semantics=QUEUE, group_name=group).first()
         if queue is not None:
             raise TopicInUse(f"{topic} is a queue, and {group} is its group: topics.delete({topic!r}) forgets both.")
         TopicSubscription.objects.of_group(group).exclude(partition_key="").filter(topic=topic).delete()
         record.delete()
-        scopes.resolve(known)
+        if known is not None:
+            scopes.resolve(known)
         wording.removed(group=group, scope=str(scope))
+
+
+def _locked_if_there(name: str) -> ConsumerGroup | None:
+    """None is a group that was deleted and has kept its subscriptions; one without any is not known."""
+    was_deleted = not ConsumerGroup.objects.filter(name=name).exists()
+    return None if was_deleted and TopicSubscription.objects.of_group(name).exists() else locked(name)
 
 
 def delete(name: str, *, force: bool = False) -> None:

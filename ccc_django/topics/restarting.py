@@ -57,8 +57,7 @@ def restart(
 
 def _move_shared(group: ConsumerGroup, record: TopicSubscription, first: int, *, is_all: bool) -> None:
     places = GroupTopic.objects.filter(group=group, subscription=record)
-    untouched = places.filter(watermark__lt=F("start"), processed=0)
-    moved = [*(places if is_all else untouched)]
+    moved = [*(places if is_all else places.filter(is_touched=False))]
     places.update(start=first)
     if is_all:
         for place in moved:

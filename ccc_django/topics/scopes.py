@@ -15,6 +15,7 @@ from ccc_django import db
 from ccc_django.groups.lifecycle import FRESH_BATCH, free_claims
 from ccc_django.models import ConsumerGroup, Delivery, GroupTopic, Topic, TopicSubscription
 from ccc_django.models.consumer_group import Kind
+from ccc_django.semantics import PUB_SUB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,7 @@ def _deciding(group: ConsumerGroup) -> dict[str, TopicSubscription]:
     records = sorted(TopicSubscription.objects.of_group(group.name).whole(), key=specificity)
     deciding: dict[str, TopicSubscription] = {}
     for record in records:
-        topics = Topic.objects.filter(Q(semantics="PUB_SUB") | Q(group_name=group.name))
+        topics = Topic.objects.filter(Q(semantics=PUB_SUB) | Q(group_name=group.name))
         if record.topic:
             topics = topics.filter(name=record.topic)
         else:
@@ -95,9 +96,8 @@ def _deciding(group: ConsumerGroup) -> dict[str, TopicSubscription]:
 def _decide_anew(place: GroupTopic, record: TopicSubscription) -> None:
     """Where a group stands it goes on; if it has not begun, it begins where the new record says."""
     place.subscription = record
-    is_untouched = place.watermark < place.start and not place.processed
     place.start = record.start_position
-    if is_untouched:
+    if not place.is_touched:
         place.watermark = place.start - 1
     place.save(update_fields=["subscription", "start", "watermark"])
 

@@ -17,7 +17,7 @@ from ccc_django.groups.seeking import find_or_make
 from ccc_django.models import ConsumerGroup, Topic, TopicSubscription
 from ccc_django.models.consumer_group import Kind
 from ccc_django.models.topic import Semantics
-from ccc_django.models.topic_subscription import SubscriptionStatus
+from ccc_django.models.topic_subscription import Mode, SubscriptionStatus
 from ccc_django.partitions import Partition
 from ccc_django.retry import Retry
 from ccc_django.topics import scopes
@@ -63,8 +63,8 @@ def subscribe(
     with transaction.atomic(using=conf.database):
         scopes.lock()
         made = _registered(group, options)
-        if topic:
-            _refuse_or_make(topic, made)
+        if topic and _refuse_or_make(topic, made).is_queue and mode is None:
+            start = Start.of(Mode.ALL, None, None)
         if partition is None:
             record = _recorded(made, scope, start, beats)
         else:
@@ -103,18 +103,19 @@ def _registered(name: str, options: Options) -> ConsumerGroup:
     return groups.register(name, partition_by=partition_by, handled_types=types, kind=kind, retry=retry)
 
 
-def _refuse_or_make(name: str, group: ConsumerGroup) -> None:
+def _refuse_or_make(name: str, group: ConsumerGroup) -> Topic:
     """Whoever subscribes to a topic that nobody knows yet makes it publish/subscribe."""
     topic = Topic.objects.filter(name=name).first()
     if topic is None:
         if conf.topics_strict:
             raise UnknownTopic(name)
-        configure(name, semantics=Semantics.PUB_SUB)
-    elif topic.is_queue and topic.group_name != group.name:
+        return configure(name, semantics=Semantics.PUB_SUB)
+    if topic.is_queue and topic.group_name != group.name:
         raise SubscriptionRefused(
             f"{name} is a queue: each message goes to one worker of its single group, {topic.group_name}. Work as that "
             f'group, or let every group get every message: topics.configure("{name}", semantics=PUB_SUB).'
         )
+    return topic
 
 
 def _recorded(group: ConsumerGroup, scope: Scope, start: Start, beats: dict[str, int]) -> TopicSubscription:

@@ -7,9 +7,7 @@ from uuid import UUID
 import pytest
 from django.contrib.admin import site
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission, User
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -18,6 +16,7 @@ from ccc_django import Retry, dead_letters, groups, store
 from ccc_django.admin import offsets
 from ccc_django.errors import ClaimLost
 from ccc_django.models import ConsumerGroup, DeadLetter, Offset
+from tests.admin.pages import act, client_of, confirmed, said, shown
 from tests.domain import CourseClosed, CourseCreated, UserJoinedCourse
 
 pytestmark = pytest.mark.django_db
@@ -39,47 +38,8 @@ def courses():
     return "courses"
 
 
-@pytest.fixture
-def viewer():
-    """A client of somebody who may look, and no more."""
-    return client_of("view")
-
-
-@pytest.fixture
-def operator():
-    """A client of somebody who may change, and is no superuser."""
-    return client_of("view", "change")
-
-
-def client_of(*may: str) -> Client:
-    user = User.objects.create_user("-".join(may) or "nobody", is_staff=True)
-    models = ("consumergroup", "offset", "deadletter")
-    user.user_permissions.set(Permission.objects.filter(codename__in=[f"{v}_{m}" for v in may for m in models]))
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def claim(group="courses"):
     return groups.claim_next(group, worker="w-1")
-
-
-def act(client, page, action, rows, **answer):
-    """Choose an action for rows of a list, or answer what it asked."""
-    return client.post(page, {"action": action, "_selected_action": [row.pk for row in rows], **answer}, follow=True)
-
-
-def confirmed(client, page, action, rows, **answer):
-    return act(client, page, action, rows, confirmed="True", **answer)
-
-
-def said(response) -> list[str]:
-    return [str(message) for message in response.context["messages"]]
-
-
-def shown(response) -> str:
-    """What a page says, without its tags."""
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
 # lists and pages

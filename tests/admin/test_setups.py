@@ -54,8 +54,8 @@ LOOK = """
     from django.contrib.auth.models import User
     from django.db import connections
     from django.test import Client
-    from ccc_django import Event, Retry, groups, store
-    from ccc_django.models import ConsumerGroup, DeadLetter, Offset
+    from ccc_django import Event, Retry, groups, store, topics
+    from ccc_django.models import ConsumerGroup, DeadLetter, Offset, Topic, TopicSubscription
 
     class Rang(Event, type="rang"):
         door: str
@@ -63,9 +63,10 @@ LOOK = """
     groups.register("bells", partition_by="door", handled_types=[Rang], retry=Retry(max_attempts=1))
     store.append([Rang(door="front"), Rang(door="back")])
     groups.release(groups.claim_next("bells", worker="w"), error=ValueError("no"))
+    topics.publish("repairs", Rang(door="side"))
     client = Client()
     client.force_login(User.objects.create_superuser("ann"))
-    for model in (ConsumerGroup, Offset, DeadLetter):
+    for model in (ConsumerGroup, Offset, DeadLetter, Topic, TopicSubscription):
         page = f"/admin/ccc_django/{model._meta.model_name}/"
         row = model.objects.first()
         print(client.get(page).status_code, client.get(f"{page}{row.pk}/change/").status_code)
@@ -84,7 +85,7 @@ def test_the_admin_shows_the_log_from_wherever_it_is_with_and_without_a_theme(th
         f"{PROJECT}\n    configure({theme}{ADMIN})\n{LOOK}", tmp_path
     )
     assert "no issues" in checks
-    assert pages == ["200 200"] * 3
+    assert pages == ["200 200"] * 5
     assert (asked, stopped) == ("200 True", "302 False")
     assert (themed, in_default) == (str(bool(theme)), "False")
 

@@ -11,9 +11,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from ccc_django import Retry, groups, store, testing
+from ccc_django import STOP_PARTITION, Retry, groups, store, testing, topics
 from ccc_django.errors import ClaimLost
-from ccc_django.models import ConsumerGroup, DeadLetter, Offset, StoredMessage, Worker
+from ccc_django.models import ConsumerGroup, DeadLetter, Offset, StoredMessage, TopicSubscription, Worker
 from tests.commands.driving import MORE, ROOT, command_line, example, in_pipe, in_terminal
 from tests.domain import CourseCreated, UserJoinedCourse
 from tests.worker.running import environment
@@ -235,6 +235,8 @@ def test_a_group_is_forgotten(enrolment):
         (["enrolment", "other", "--reset", "--yes"], 2, "Name one group to reset; 2 were named."),
         (["enrolment", "--partition", "a=b"], 2, "--partition belongs to"),
         (["enrolment", "--start", "--reason", "x", "--yes"], 2, "--reason belongs to --stop."),
+        (["enrolment", "--reset", "--keep-subscriptions", "--yes"], 2, "belongs to --delete of a whole group."),
+        (["enrolment", "--delete", "--keep-subscriptions", "--partition", *JOE, "--yes"], 2, "of a whole group."),
         (["enrolment", "--stop", "--reset"], None, "not allowed with argument"),
         (["enrolment", "--seek", "0", "--yes"], None, "positions begin at 1"),
         (["enrolment", "--seek", "soon", "--yes"], None, 'a position from 1 on, "beginning", "end", or a time such as'),
@@ -276,3 +278,49 @@ def test_what_is_wrong_with_a_group_is_shown_by_partition():
     assert in_pipe("ccc_groups", "--failing").code == 2
     groups.reset("quiet")
     assert in_terminal("ccc_groups", "quiet", "--failing").out == "No partition of quiet has failed or is stopped.\n"
+
+
+# shared groups
+
+
+@pytest.fixture
+def mailing() -> str:
+    """A shared group with three messages, of which one has failed and waits for somebody."""
+    testing.clear()  # so that positions are the same each time
+    at_once = Retry(max_attempts=1, then=STOP_PARTITION)
+    topics.subscribe("courses", group="mailing", retry=at_once)
+    topics.publish("courses", [CourseCreated(course_name=name) for name in ("Algebra", "History", "Physics")])
+    groups.release(claim("mailing", limit=1), error=ValueError("no such address"))
+    return "mailing"
+
+
+def test_what_is_wrong_with_a_shared_group_is_shown_by_message(mailing):
+    lines = in_pipe("ccc_groups", mailing, "--failing").out.splitlines()
+    assert lines[0].split() == ["topic", "position", "state", "attempts", "until", "error"]
+    assert lines[1].split(maxsplit=5) == ["courses", "1", "stopped", "1", "-", "ValueError: no such address"]
+    [trouble] = json.loads(called(mailing, "--failing", "--json"))
+    assert (trouble["partition"], trouble["topic"], trouble["position"]) == (None, "courses", 1)
+    groups.reset(mailing)
+    assert called(mailing, "--failing") == "No message of mailing has failed or is stopped.\n"
+
+
+def test_a_shared_group_is_steered_like_any_other(mailing):
+    called(mailing, "--stop", "--reason", "enough", "--yes")
+    assert claim(mailing) is None
+    called(mailing, "--start", "--yes")
+    done = json.loads(called(mailing, "--seek", "3", "--yes", "--json"))
+    assert (done["begins"], done["skipped"]) == ({"courses": 3}, 2)
+    assert [message.position for message in claim(mailing).messages] == [3]
+    with pytest.raises(CommandError, match="it has no partitions"):
+        called(mailing, "--reset", "--partition", "course_name=Algebra", "--yes")
+
+
+def test_subscriptions_are_kept_if_that_is_said(mailing):
+    called(mailing, "--seek", "end", "--yes")
+    told = in_pipe("ccc_groups", mailing, "--delete", "--keep-subscriptions", "--yes").err
+    assert "Its subscription is kept: if it subscribes again, it begins where that says." in told
+    assert not ConsumerGroup.objects.exists()
+    assert TopicSubscription.objects.get().group_name == mailing
+    assert len(topics.claim("courses", group=mailing, worker="w", mode="new").messages) == 3
+    called(mailing, "--delete", "--yes")
+    assert not TopicSubscription.objects.exists()

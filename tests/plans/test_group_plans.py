@@ -72,6 +72,7 @@ def calls() -> dict[str, dict[str, object]]:
         "renew_claim": {**fence, "lease": 60.0},
         "carried_values": {
             "after": middle - 1, "upto": 10**9, "most": 5, "names": group.partition_by, "every": True, "types": [],
+            "topics": None,
         },
         "mark_partitions": {
             "group": group.pk, "last": 0, "ids": [offset.partition_id.hex], "keys": [offset.partition_key],

@@ -8,7 +8,7 @@ from django.apps import apps
 from django.db import transaction
 from django.utils import timezone
 
-from ccc_django import Retry, declared, groups, indexes, maintenance, store, testing, where
+from ccc_django import Retry, declared, groups, indexes, maintenance, store, testing, topics, where
 from ccc_django.consumers import declaring
 from ccc_django.errors import NotIndexed, UnknownGroup
 from ccc_django.groups import looking
@@ -25,6 +25,8 @@ def fill() -> None:
     store.append([CourseCreated(course_name="Algebra"), UserJoinedCourse(course_name="Algebra", user_id="joe")])
     store.schedule(CourseCreated(course_name="Later"), at=timezone.now() + timedelta(days=1))
     groups.release(groups.claim_next("courses", worker="w"), error=ValueError("no"))
+    topics.publish("jobs", CourseCreated(course_name="Topic"))
+    groups.release(groups.claim_next("jobs", worker="w"))
     Projection.objects.create(name="p", live_version=1)
     ProjectionState.objects.create(projection="p", version=1, partition_id=UUID(int=1), partition_key="{}", position=1)
     Worker.objects.create(name="w", host="h", pid=1)

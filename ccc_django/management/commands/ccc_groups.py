@@ -5,9 +5,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from ccc_django import groups
-from ccc_django.management.arguments import partition, partition_part, pause, place
+from ccc_django.management.arguments import partition_part, pause, place
 from ccc_django.management.doors import Door
-from ccc_django.management.steering import act, refuse_confusion, shown, shown_troubles
+from ccc_django.management.steering import act, refuse_confusion, shown, shown_troubles, where
 from ccc_django.management.tables import watch
 
 
@@ -29,10 +29,8 @@ class Command(Door):
         verb: Any = {"action": "store_const", "dest": "verb"}
         add("names", nargs="*", metavar="NAME", help="only these groups; what is done is done to one")
         either("--watch", nargs="?", type=pause, const=2.0, metavar="SECONDS", help="show them again and again (2)")
-        either(
-            "--failing", action="store_true", help="the partitions of a group that failed last or are stopped, and why"
-        )
-        either("--start", **verb, const="start", help="let partitions be claimed")
+        either("--failing", action="store_true", help="what of a group failed last or is stopped, and why")
+        either("--start", **verb, const="start", help="let partitions or messages be claimed")
         either("--stop", **verb, const="stop", help="let nobody claim partitions, and fence running claims")
         either("--reset", **verb, const="reset", help="deliver everything again, as replayed")
         either("--seek", dest="to", type=place, metavar="TO", help="deliver from a position, beginning, end or time on")
@@ -40,6 +38,7 @@ class Command(Door):
         values: Any = {"nargs": "+", "type": partition_part, "metavar": "NAME=VALUE"}
         add("--partition", **values, help="only this one: all its values, or JSON of them")
         add("--reason", help="why it is stopped")
+        add("--keep-subscriptions", action="store_true", help="do not forget them with a group that is deleted")
         add("--yes", action="store_true", help="do not ask")
         self.add_json(parser)
 
@@ -48,10 +47,10 @@ class Command(Door):
         verb = verb if to is None else "seek"
         refuse_confusion(names, verb, options)
         if verb is not None:
-            where = {"partition": partition(options["partition"]), **({} if to is None else {"to": to})}
-            preview = groups.preview(verb, names[0], **where)
+            given = where(options, to)
+            preview = groups.preview(verb, names[0], **given)
             self.confirm("\n".join(preview.sentences), yes=options["yes"])
-            done = act(preview, where, options["reason"])
+            done = act(preview, given, options["reason"])
             self.show_json(done) if options["json"] else self.stdout.write("Done.")
         elif options["failing"]:
             self.stdout.write(shown_troubles(names, as_json=options["json"]))

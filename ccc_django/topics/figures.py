@@ -1,9 +1,11 @@
 """Health of topics: for each group, whether it lives, how far it is, and what waits."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.utils.timezone import is_naive
 from pydantic_core import to_json
 
 from ccc_django import db
@@ -48,9 +50,9 @@ def health(topic: str) -> list[GroupHealth]:
     return found
 
 
-def fan_out() -> list[GroupHealth]:
-    """Every group in every topic."""
-    return _health([])
+def fan_out(topics: Iterable[str] = ()) -> list[GroupHealth]:
+    """Every group in every topic, or in some of them, in one statement; nothing is said of what is not known."""
+    return _health([*topics])
 
 
 def _health(topics: list[str]) -> list[GroupHealth]:
@@ -78,5 +80,7 @@ def _of_group(final: int, row: db.Row) -> GroupHealth:
     )
 
 
-def _time(value: Any) -> datetime | None:
-    return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else value
+def _time(value: datetime | str | None) -> datetime | None:
+    """SQLite keeps times of UTC without saying so."""
+    time = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return time.replace(tzinfo=UTC) if time is not None and is_naive(time) else time
