@@ -5,7 +5,7 @@ import time
 from functools import partial
 from itertools import count
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Connection
@@ -23,10 +23,14 @@ from ccc_django.sql import numbered
 Row = tuple[Any, ...]
 Call = tuple[str, dict[str, Any]]
 
-UNPREPARED = {"savepoint", "release_savepoint", "rollback_to_savepoint", "commit"}
+UNPREPARED = {"savepoint", "release_savepoint", "rollback_to_savepoint", "commit", "discard_plans"}
+SLOW = 0.005  # seconds; what takes longer may follow a plan that was made while a table was small
+PLAN_AGAIN = 5.0  # seconds until plans are made anew once more
 ESCAPED_OTHERWISE = re.compile(rb'\\[^"\\]')  # by JSON than by arrays, which know only these two
 
 _prepared: WeakKeyDictionary[Connection[Any], dict[str, bytes]] = WeakKeyDictionary()
+_planned_at: WeakKeyDictionary[Connection[Any], float] = WeakKeyDictionary()
+_slow: WeakSet[Connection[Any]] = WeakSet()
 _numbers = count(1)  # no name is used twice: one that was lost may be there still, or not
 
 
@@ -36,12 +40,28 @@ def in_one_trip(database: BaseDatabaseWrapper, calls: tuple[Call, ...], needed: 
     database.validate_no_broken_transaction()
     raw: Any = database.connection
     started = time.monotonic()
-    first = _hurry()
+    first = [*_plan_again(raw, started), *_hurry()]
     with database.wrap_database_errors, raw.lock:
         rows = _rows(raw, _results(raw, (*first, *calls))[len(first) : len(first) + needed])
+    if time.monotonic() - started > SLOW:
+        _slow.add(raw)
     if database.queries_logged:
         _log(database, calls, time.monotonic() - started)
     return rows
+
+
+def _plan_again(raw: Connection[Any], now: float) -> list[Call]:
+    """A prepared statement keeps its plan while a table grows, until somebody analyzes it: that may be too late.
+
+    So whoever has waited for long lets the server plan anew, now and then.
+    """
+    if raw not in _slow:
+        return []
+    _slow.discard(raw)
+    if now - _planned_at.get(raw, -PLAN_AGAIN) < PLAN_AGAIN or not conf.prepare:
+        return []
+    _planned_at[raw] = now
+    return [("discard_plans", {})]
 
 
 def _hurry() -> list[Call]:

@@ -8,7 +8,16 @@ from pydantic_core import from_json
 
 from ccc_django.instrumentation.carried import Carried, carried_by
 from ccc_django.messages import Message
-from ccc_django.models import ConsumerGroup, DeadLetter, Offset, OffsetKeyPair, StoredMessage
+from ccc_django.models import (
+    ConsumerGroup,
+    DeadLetter,
+    Delivery,
+    GroupTopic,
+    Offset,
+    OffsetKeyPair,
+    StoredMessage,
+)
+from ccc_django.models.consumer_group import Kind
 from ccc_django.models.dead_letter import LetterStatus
 from ccc_django.partitions import TooManyPartitions, partitions_of
 from ccc_django.wording import first_line
@@ -29,7 +38,7 @@ class Handled:
 
 def handled(messages: Iterable[Message]) -> dict[int, tuple[Handled, ...]]:
     """By position: what each group that gets messages like this one has done with it."""
-    stored = {message.position: message.type for message in messages if message.position is not None}
+    stored = {message.position: message for message in messages if message.position is not None}
     groups = list(ConsumerGroup.objects.order_by("name"))
     names = {name for group in groups for name in group.partition_by}
     found: dict[int, tuple[Handled, ...]] = {}
@@ -41,18 +50,42 @@ def handled(messages: Iterable[Message]) -> dict[int, tuple[Handled, ...]]:
     return found
 
 
-def _of_group(group: ConsumerGroup, types: dict[int, str], carried: dict[int, Carried]) -> dict[int, Handled]:
+def _of_group(group: ConsumerGroup, page: dict[int, Message], carried: dict[int, Carried]) -> dict[int, Handled]:
     """What a group has done with those messages that it gets: of its types, with one of its attributes at least."""
+    theirs = {position: message for position, message in page.items() if _concerns(group, message)}
+    if group.kind == Kind.SHARED:
+        return {**_shared(group, theirs), **_letters(group, list(theirs))}
     mine: dict[int, Carried] = {}
-    for position in (each for each, type in types.items() if type in group.handled_types):
+    for position in theirs:
         of_group = {name: pairs for name, pairs in carried.get(position, {}).items() if name in group.partition_by}
         if of_group or not group.partition_by:
             mine[position] = of_group
     letters, judge = _letters(group, list(mine)), Judge(group, mine)
     return {
-        position: letters[position] if position in letters else judge.handled(position, types[position])
+        position: letters[position] if position in letters else judge.handled(position, page[position].type)
         for position in mine
     }
+
+
+def _concerns(group: ConsumerGroup, message: Message) -> bool:
+    """Whether a message is of a group's types and topics; a shared group without types gets all of them."""
+    is_handled = message.type in group.handled_types or (group.kind == Kind.SHARED and not group.handled_types)
+    return is_handled and (group.topics is None or message.envelope.topic in group.topics)
+
+
+def _shared(group: ConsumerGroup, messages: dict[int, Message]) -> dict[int, Handled]:
+    """Of a shared group: what is not open, once it has passed it, is done."""
+    places = {place.topic: place for place in GroupTopic.objects.filter(group=group)}
+    deliveries = Delivery.objects.filter(group_topic__in=[place.pk for place in places.values()])
+    errors = dict(deliveries.filter(position__in=[*messages]).values_list("position", "error"))
+    found: dict[int, Handled] = {}
+    for position, message in messages.items():
+        place = places[message.envelope.topic]
+        error = errors.get(position, "")
+        is_open = position in errors or position > place.watermark
+        status = SKIPPED if position < place.start else FAILED if error else OPEN if is_open else DONE
+        found[position] = Handled(group=group.name, status=status, error=first_line(error))
+    return found
 
 
 def _letters(group: ConsumerGroup, positions: list[int]) -> dict[int, Handled]:

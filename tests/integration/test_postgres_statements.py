@@ -10,9 +10,10 @@ from django.db import InternalError, OperationalError, connection, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccc_django import Guard, store
+from ccc_django import Guard, db, postgres, store
 from ccc_django.errors import AppendInterrupted
 from ccc_django.postgres import parameter
+from ccc_django.sql import numbered
 from tests.concurrency.processes import fork, in_background
 from tests.domain import CourseCreated, TermStarted
 
@@ -122,3 +123,29 @@ def test_a_journey_that_is_cut_short_leaves_no_results_for_the_next():
     finally:
         signal.signal(signal.SIGALRM, before)
     assert [message.course_name for message in store.read().messages] == ["Geometry"]
+
+
+def planned(name: str, **parameters: object) -> str:
+    """The plan that a prepared statement of this connection follows now, with the same parameters as ever."""
+    prepared = postgres._prepared[connection.connection][name].decode()
+    given = [parameters[each] for each in numbered(name)[1]]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN EXECUTE {prepared} ({', '.join(['%s'] * len(given))})", given)
+        return "\n".join(line for (line,) in cursor.fetchall())
+
+
+def test_a_plan_that_was_made_while_a_table_was_small_is_made_anew_by_whoever_has_waited(monkeypatch):
+    monkeypatch.setattr(postgres, "SLOW", 3600.0)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE ccc_messages SET (autovacuum_enabled = off)")
+        store.append(CourseCreated(course_name="Algebra"))
+        cursor.execute("VACUUM ANALYZE ccc_messages")
+        for _ in range(8):
+            db.rows("messages_at", positions=[1])
+        store.append([CourseCreated(course_name=str(number)) for number in range(3_000)])
+        assert "Seq Scan" in planned("messages_at", positions="{1}"), "it is kept while the table grows"
+        monkeypatch.setattr(postgres, "SLOW", 0.0)
+        db.rows("messages_at", positions=[1])
+        db.rows("messages_at", positions=[1])
+        assert "Seq Scan" not in planned("messages_at", positions="{1}")
+        cursor.execute("ALTER TABLE ccc_messages RESET (autovacuum_enabled)")

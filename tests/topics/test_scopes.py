@@ -53,7 +53,7 @@ def test_no_two_scopes_are_equally_specific():
     assert not GroupTopic.objects.exists()
 
 
-@pytest.mark.parametrize("scope", [{"topic": TOPIC}, {"namespace": "shop"}, {"task": "orders"}], ids=str)
+@pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
 def test_the_record_of_a_partition_beats_any_other(scope):
     channel(namespace="shop", task="orders")
     published("a", "b", "a", "b")
