@@ -83,12 +83,16 @@ def _of_known_types(consumer: AnyConsumer, claim: Claim) -> Claim:
     if number == 0:
         raise NotHandledHere(
             f"{claim.group} handles {message.type}, and this code does not: newer code will. If the type was given up, "
-            f"say so: groups.register({claim.group!r}, partition_by=…, handled_types=…, replace=True)"
+            f"say so: groups.register({claim.group!r}, {_how(claim)}, handled_types=…, replace=True)"
         )
     if isinstance(claim, SharedClaim):
         groups.release(claim, messages=claim.messages[number:])
         return claim.of(claim.messages[:number])
     return replace(claim, messages=claim.messages[:number], next_position=message.position)
+
+
+def _how(claim: Claim) -> str:
+    return 'kind="shared"' if isinstance(claim, SharedClaim) else "partition_by=…"
 
 
 def _handled(consumer: AnyConsumer, claim: Claim, stop: Stop, outcome: Outcome, *, may_hold: bool) -> Claim | None:

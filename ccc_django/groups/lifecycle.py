@@ -23,6 +23,7 @@ from ccc_django.models import (
 )
 from ccc_django.models.consumer_group import GroupStatus, Kind
 from ccc_django.models.offset import STOPPED_FOR
+from ccc_django.models.topic_subscription import SubscriptionStatus
 from ccc_django.partitions import Partition, partition_of
 
 FREE: dict[str, Any] = {
@@ -39,9 +40,13 @@ CAUGHT_UP: dict[str, Any] = {"catch_up_to": 0, "catch_up_types": []}
 
 
 def is_active(name: str) -> bool:
-    """Whether partitions of a group can be claimed; of an unknown group they cannot."""
+    """Whether partitions of a group can be claimed; of an unknown group, or one that has paused, they cannot."""
     active = Q(status=GroupStatus.ACTIVE) | Q(retry_at__lte=Now())
-    return ConsumerGroup.objects.filter(active, name=name).exists()
+    known = ConsumerGroup.objects.filter(active, name=name).values_list("kind", "topics").first()
+    if known is None or known[0] == Kind.SHARED or known[1] is None:  # a shared group may get several topics
+        return known is not None
+    records = TopicSubscription.objects.of_group(name).whole()
+    return bool(records.filter(status=SubscriptionStatus.ACTIVE).exists())
 
 
 def start(name: str, *, partition: Mapping[str, Any] | None = None) -> None:

@@ -59,6 +59,9 @@ def release(claim: SharedClaim, *, error: BaseException | None, delay: timedelta
         return
     if error is None:
         _free(claim, attempts=claim.attempt - 1, pause=None if delay is None else delay.total_seconds())
+    elif claim.replayed and len(claim.replayed) < len(claim.places):  # a dead letter has one attempt, the others more
+        release(claim.with_positions({*claim.replayed}), error=error)
+        release(claim.with_positions({*claim.places} - claim.replayed), error=error, delay=delay)
     elif claim.retry.is_last(claim.attempt) or claim.replayed:
         give_up(claim, error)
     else:

@@ -35,6 +35,7 @@ class Taken(NamedTuple):
     epoch: int
     token: int
     retry: str
+    handled_types: str
     position: int
     message: tuple[Any, ...] = ()
 
@@ -99,7 +100,7 @@ def _take_on_sqlite(call: dict[str, Any], ack: SharedClaim | None) -> list[Taken
     rows = db.rows("open_deliveries", **wanted)
     if not rows:
         return []
-    retry: str = rows[0][-1]
+    retry: str = rows[0][-2]
     is_alone = rows[0][2] > 0 or Retry.of_json(from_json(retry)).max_attempts == 1
     chosen = rows[:1] if is_alone else [row for row in rows if row[2] == 0]
     token = 1 + secrets.randbelow(LARGEST_TOKEN)
@@ -116,19 +117,22 @@ def _take_on_sqlite(call: dict[str, Any], ack: SharedClaim | None) -> list[Taken
             epoch=epoch,
             token=token,
             retry=retry,
+            handled_types=types,
             position=position,
             message=found.get(position, (position, None)),
         )
-        for place, position, attempts, again, group, epoch, _ in chosen
+        for place, position, attempts, again, group, epoch, _, types in chosen
     ]
 
 
 def in_hand(taken: list[Taken], name: str, worker: str) -> SharedClaim | None:
     """The claim with its messages; None if there is nothing to deliver.
 
-    A message that is not in the log any more is done. One whose attempts are used up is given up.
+    A message that is not in the log any more is done, and so is one of a type that the group has given up since. One
+    whose attempts are used up is given up.
     """
     first = taken[0]
+    types = from_json(first.handled_types)
     whole = SharedClaim(
         group=name,
         worker=worker,
@@ -137,7 +141,7 @@ def in_hand(taken: list[Taken], name: str, worker: str) -> SharedClaim | None:
         epoch=first.epoch,
         attempt=first.attempts,
         retry=Retry.of_json(from_json(first.retry)),
-        messages=[message_of(each.message) for each in taken if each.message[1] is not None],
+        messages=[message_of(each.message) for each in taken if _is_wanted(each.message, types)],
         places={each.position: each.place for each in taken},
         replayed=frozenset(each.position for each in taken if each.again),
     )
@@ -157,3 +161,8 @@ def in_hand(taken: list[Taken], name: str, worker: str) -> SharedClaim | None:
         return None
     stages.fetched(claim)
     return claim
+
+
+def _is_wanted(message: tuple[Any, ...], types: list[str]) -> bool:
+    """Whether a message is there, and the group still handles its type; a group without types handles all."""
+    return message[1] is not None and (not types or message[2] in types)

@@ -4,7 +4,7 @@
 -- A message that was committed before its delivery is seen with it, so that no later statement is needed to read it.
 WITH active AS MATERIALIZED (
     SELECT
-        id, epoch, retry, 1 + floor(random() * 9007199254740991)::bigint AS token,
+        id, epoch, retry, handled_types, 1 + floor(random() * 9007199254740991)::bigint AS token,
         CASE WHEN epoch = (SELECT %(floor_epoch)s::int) THEN (SELECT %(floor_position)s::bigint) ELSE 0 END AS floor,
         CASE WHEN retry::jsonb @> '{"max_attempts": 1}' THEN 1 ELSE (SELECT %(limit)s::int) END AS most,
         CASE WHEN (SELECT %(lazy)s::boolean) THEN set_config('synchronous_commit', 'off', true) END
@@ -66,11 +66,11 @@ WITH active AS MATERIALIZED (
     WHERE held.group_topic_id = chosen.id AND held.position = chosen.position
     RETURNING
         held.group_topic_id, held.position, held.attempts, held.again, chosen.is_late, active.id AS group_id, active.epoch,
-        active.token, active.retry::text AS retry
+        active.token, active.retry::text AS retry, active.handled_types::text AS handled_types
 )
 SELECT
     claimed.group_topic_id, claimed.attempts, claimed.again, claimed.is_late, claimed.group_id, claimed.epoch, claimed.token,
-    claimed.retry,
+    claimed.retry, claimed.handled_types,
     claimed.position, message.message_id, message.message_type, message.version, message.topic, message.payload::text,
     message.metadata::text, message.correlation_id, message.causation_id, message.created_at::text, message.appended_at::text
 FROM claimed

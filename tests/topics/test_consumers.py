@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from ccc_django import Decider, Retry, consumer, groups, testing, topics
-from ccc_django.consumers import declaring
+from ccc_django.consumers import declaring, runner
 from ccc_django.errors import KindChanged, NotDrained, SubscriptionRefused
 from ccc_django.models import ConsumerGroup, DeadLetter, TopicSubscription
 from ccc_django.topics import QUEUE
@@ -162,3 +162,22 @@ def test_the_group_of_a_queue_is_consumed_like_any_other(seen):
     testing.drain("jobs")
     assert seen == ["a"]
     assert groups.is_empty("jobs")
+
+
+def test_code_that_handles_fewer_types_waits_for_newer_code(seen):
+    @consumer(topic=TOPIC, group="email")
+    def send(message):
+        seen.append(message.type)
+
+    declaring.declare(send)
+    topics.publish(TOPIC, [OrderCreated(order_id="a"), OrderPaid(order_id="a")])
+
+    older = consumer(topic=TOPIC, group="email", handles=[OrderCreated])(send.function)
+    claimed = groups.claim_next("email", worker="w")
+    outcome = runner.run(older, claimed)
+    assert (len(outcome.steps), outcome.error, seen) == (1, None, ["topics.order_created"])
+    outcome = runner.run(older, groups.claim_next("email", worker="w"))
+    assert 'kind="shared"' in str(outcome.error)
+    assert not DeadLetter.objects.exists()
+    groups.retry("email")
+    assert runner.run(send, groups.claim_next("email", worker="w")).steps

@@ -369,3 +369,25 @@ def test_an_ack_may_be_of_another_group_of_the_other_kind(email):
     assert groups.is_empty(email)
     assert claim(email, ack=ordered) is None
     assert handled("orders") == ["b"]
+
+
+def test_open_messages_of_a_type_that_was_given_up_are_done(email):
+    topics.publish(TOPIC, [OrderCreated(order_id="a"), OrderPaid(order_id="a"), OrderCreated(order_id="b")])
+    groups.release(claim(email))
+    groups.register(email, kind="shared", handled_types=[OrderCreated], replace=True)
+    assert handled(email) == ["a", "b"]
+    assert not Delivery.objects.exists()
+
+
+def test_a_batch_that_fails_gives_up_no_more_than_the_letter_that_was_in_it(email):
+    published(*"ab")
+    give_up(email, "a")
+    handled(email)
+    published(*"cd")
+    dead_letters.replay(DeadLetter.objects.all())
+    looking.forget()  # as another process, which looks from the beginning
+    claimed = claim(email)
+    assert ids(claimed) == ["a", "c", "d"]
+    groups.release(claimed, error=ValueError("all of them"))
+    assert [letter.position for letter in DeadLetter.objects.open()] == [1]
+    assert sorted(handled(email)) == ["c", "d"]

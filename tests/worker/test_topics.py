@@ -76,6 +76,19 @@ def test_what_an_operator_has_cancelled_stays_so_when_workers_start():
     assert effects("email") == [1]
 
 
+@pytest.mark.parametrize("group", ["email", "by-order"])
+def test_a_worker_does_not_wait_for_what_is_paused(group):
+    published("a")
+    consumed("--group", group, "--max-messages", "1")
+    topics.pause(TOPIC, group=group)
+    published("a", "b")
+    assert consumed("--group", group)
+    assert effects(group) == [1]
+    topics.resume(TOPIC, group=group)
+    consumed("--group", group)
+    assert effects(group) == [1, 2, 3]
+
+
 def test_a_poison_message_is_a_dead_letter_of_its_group_and_the_others_go_on():
     published("a", "poison", "b")
     consumed("--group", "email", "--group", "stats", "--group", "audit", CCC_TEST_POISON="poison")

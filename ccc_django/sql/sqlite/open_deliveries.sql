@@ -1,9 +1,11 @@
 -- open_deliveries: messages of a shared group that can be claimed, the earliest first: ready, or their time is over.
-SELECT place_id, position, attempts, again, group_id, epoch, retry
+SELECT place_id, position, attempts, again, group_id, epoch, retry, handled_types
 FROM (
-    SELECT place.id AS place_id, delivery.position, delivery.attempts, delivery.again, place.group_id, place.epoch, place.retry
+    SELECT
+        place.id AS place_id, delivery.position, delivery.attempts, delivery.again, place.group_id, place.epoch, place.retry,
+        place.handled_types
     FROM (
-        SELECT place.id, known.id AS group_id, known.epoch, known.retry
+        SELECT place.id, known.id AS group_id, known.epoch, known.retry, known.handled_types
         FROM ccc_consumer_groups AS known
         JOIN ccc_group_topics AS place ON place.group_id = known.id
         JOIN ccc_topic_subscriptions AS subscription ON subscription.id = place.subscription_id
