@@ -153,10 +153,14 @@ def test_the_bundled_server_runs_too():
 @contextmanager
 def a_run(first: str = "pass") -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A process that uses a server, and the server's folder."""
-    interruptible = (
-        "signal.signal(signal.SIGINT, signal.default_int_handler)"  # it is not, where a suite runs in background
-    )
-    lines = [f"import signal; {interruptible}", "from tests.postgres import running", "with running() as url:"]
+    # It is neither where a suite runs in background, or under nohup.
+    interruptible = "signal.signal(signal.SIGINT, signal.default_int_handler)"
+    ending = "signal.signal(signal.SIGHUP, signal.SIG_DFL)"
+    lines = [
+        f"import signal; {interruptible}; {ending}",
+        "from tests.postgres import running",
+        "with running() as url:",
+    ]
     program = "\n".join([*lines, f" {first}", " print(url, flush=True)", " input()"])
     command = [sys.executable, "-c", program]
     pipe = subprocess.PIPE
