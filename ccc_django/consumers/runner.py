@@ -20,6 +20,7 @@ from ccc_django.consumers.retries import repeating
 from ccc_django.errors import ClaimLost
 from ccc_django.groups.releasing import fail_first, put_off
 from ccc_django.guards import Guard
+from ccc_django.messages import Message
 
 
 @dataclass(slots=True)
@@ -76,23 +77,33 @@ def _of_known_types(consumer: AnyConsumer, claim: Claim) -> Claim:
     known = {*consumer.handled_types()}
     if not known:  # everything of its topics
         return claim
+    if isinstance(claim, SharedClaim):
+        return _of_known_types_in_any_order(claim, known)
     number = next((n for n, message in enumerate(claim.messages) if message.type not in known), None)
     if number is None:
         return claim
     message = claim.messages[number]
     if number == 0:
-        raise NotHandledHere(
-            f"{claim.group} handles {message.type}, and this code does not: newer code will. If the type was given up, "
-            f"say so: groups.register({claim.group!r}, {_how(claim)}, handled_types=…, replace=True)"
-        )
-    if isinstance(claim, SharedClaim):
-        groups.release(claim, messages=claim.messages[number:])
-        return claim.of(claim.messages[:number])
+        raise _not_handled(claim, message)
     return replace(claim, messages=claim.messages[:number], next_position=message.position)
 
 
-def _how(claim: Claim) -> str:
-    return 'kind="shared"' if isinstance(claim, SharedClaim) else "partition_by=…"
+def _of_known_types_in_any_order(claim: SharedClaim, known: set[str]) -> SharedClaim:
+    """The messages that this code knows; the others wait for newer code, and hold up nobody."""
+    unknown = [message for message in claim.messages if message.type not in known]
+    if len(unknown) == len(claim.messages):
+        raise _not_handled(claim, unknown[0])
+    if unknown:
+        put_off(claim.of(unknown), _not_handled(claim, unknown[0]))
+    return claim.without(unknown)
+
+
+def _not_handled(claim: Claim, message: Message) -> NotHandledHere:
+    how = 'kind="shared"' if isinstance(claim, SharedClaim) else "partition_by=…"
+    return NotHandledHere(
+        f"{claim.group} handles {message.type}, and this code does not: newer code will. If the type was given up, "
+        f"say so: groups.register({claim.group!r}, {how}, handled_types=…, replace=True)"
+    )
 
 
 def _handled(consumer: AnyConsumer, claim: Claim, stop: Stop, outcome: Outcome, *, may_hold: bool) -> Claim | None:

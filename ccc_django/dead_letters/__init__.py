@@ -5,9 +5,11 @@ from ccc_django.dead_letters.finding import Preview, decidable, find, preview
 from ccc_django.dead_letters.keeping import add, described, put, put_shared, traced
 from ccc_django.dead_letters.redelivering import (
     coming_again,
+    drop,
     end_replay,
     give_back,
     pass_by,
+    reopen,
     settle,
     take_first_waiting,
     without_partition,
@@ -20,6 +22,7 @@ __all__ = [
     "decidable",
     "described",
     "discard",
+    "drop",
     "end_replay",
     "find",
     "give_back",
@@ -27,6 +30,7 @@ __all__ = [
     "preview",
     "put",
     "put_shared",
+    "reopen",
     "replay",
     "settle",
     "take_first_waiting",

@@ -81,27 +81,32 @@ def _in_batches(wanted: list[Wanted], decide: Callable[[list[int]], int], progre
 def _replay(pks: list[int], *, by: str, reason: str) -> int:
     places = _locked_places(pks)
     replayable = _locked(pks, *REPLAYABLE)
-    delivered = _deliver([letter for letter in replayable if letter.group.kind == Kind.SHARED])
+    delivered, open_already = _deliver([letter for letter in replayable if letter.group.kind == Kind.SHARED])
     _decide(delivered, LetterStatus.REPLAYING, by, reason)
+    _decide(open_already, LetterStatus.REPLAYED, by, reason)  # it comes with the rest, after a seek
     letters = [letter for letter in replayable if _partition(letter) in places]
     passed = [letter for letter in letters if places[_partition(letter)].last_position >= letter.position]
     coming = [letter for letter in letters if places[_partition(letter)].last_position < letter.position]
     _announce(Counter(places[_partition(letter)].pk for letter in passed))
     _decide(passed, LetterStatus.REPLAYING, by, reason)
     _decide(coming, LetterStatus.COMING, by, reason)  # the partition was moved back: they come with the rest
-    return len(letters) + len(delivered)
+    return len(letters) + len(delivered) + len(open_already)
 
 
-def _deliver(letters: list[DeadLetter]) -> list[DeadLetter]:
-    """Messages of shared groups are open again; those of topics that the group still has."""
+def _deliver(letters: list[DeadLetter]) -> tuple[list[DeadLetter], list[DeadLetter]]:
+    """Messages of shared groups are open again, if they are of topics that the group still has; and those that are."""
     at = {letter.position for letter in letters}
     topics = dict(StoredMessage.objects.filter(position__in=at).values_list("position", "topic"))
     places = GroupTopic.objects.filter(group_id__in={letter.group_id for letter in letters})
     known = {(group, topic): pk for pk, group, topic in places.values_list("pk", "group_id", "topic")}
     found = [(letter, known.get((letter.group_id, topics.get(letter.position, "")))) for letter in letters]
-    rows = [Delivery(group_topic_id=pk, position=letter.position, again=True) for letter, pk in found if pk]
-    Delivery.objects.bulk_create(rows, ignore_conflicts=True)
-    return [letter for letter, pk in found if pk]
+    there = Delivery.objects.filter(group_topic__in={*known.values()}, position__in=at)
+    are_open = {*there.values_list("group_topic_id", "position")}
+    new = [(letter, place) for letter, place in found if place and (place, letter.position) not in are_open]
+    Delivery.objects.bulk_create(
+        Delivery(group_topic_id=place, position=letter.position, again=True) for letter, place in new
+    )
+    return [letter for letter, _ in new], [letter for letter, place in found if (place, letter.position) in are_open]
 
 
 def _discard(pks: list[int], *, by: str, reason: str) -> int:

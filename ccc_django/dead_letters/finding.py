@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef, Q, Subquery
 from django.utils.timezone import is_naive
 
 from ccc_django.errors import UnknownGroup
-from ccc_django.models import ConsumerGroup, DeadLetter
+from ccc_django.models import ConsumerGroup, DeadLetter, GroupTopic, StoredMessage
 from ccc_django.models.consumer_group import Kind
 from ccc_django.models.dead_letter import NO_PARTITION, DeadLetterQuerySet, LetterStatus
 from ccc_django.partitions import partition_of
@@ -115,5 +115,16 @@ def preview(verb: Verb, letters: DeadLetterQuerySet, *, limit: int | None = None
 
 
 def decidable(verb: Verb, letters: DeadLetterQuerySet) -> DeadLetterQuerySet:
-    """Those of some letters that can be decided upon; what belongs to no partition cannot be delivered again."""
-    return letters.replayable().with_partition() if verb == "replay" else letters.open()
+    """Those of some letters that can be decided upon; what belongs nowhere any more cannot be delivered again."""
+    if verb != "replay":
+        return letters.open()
+    replayable = letters.replayable()
+    in_partitions, in_topics = replayable.with_partition(), _with_place(replayable)
+    return letters.filter(Q(pk__in=in_partitions.values("pk")) | Q(pk__in=in_topics.values("pk")))
+
+
+def _with_place(letters: DeadLetterQuerySet) -> DeadLetterQuerySet:
+    """Letters of shared groups that still get the topic of the message."""
+    message = StoredMessage.objects.filter(position=OuterRef(OuterRef("position"))).values("topic")[:1]
+    places = GroupTopic.objects.filter(group_id=OuterRef("group_id"), topic=Subquery(message))
+    return letters.filter(Exists(places), group__kind=Kind.SHARED)

@@ -1,14 +1,18 @@
 """Redelivering: a dead letter comes once more, by itself or with the rest of its partition, and ends well or not."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.db.models import Exists, F, OuterRef
 from django.db.models.functions import Now
+from pydantic_core import to_json
 
+from ccc_django import db
 from ccc_django.claims import Claim
 from ccc_django.dead_letters.keeping import described, traced
 from ccc_django.models import DeadLetter, Offset, StoredMessage
 from ccc_django.models.dead_letter import NO_PARTITION, LetterStatus
+from ccc_django.wanted import EVERYTHING
 
 
 def take_first_waiting(claim: Claim) -> DeadLetter | None:
@@ -62,6 +66,27 @@ def settle(group_id: int, positions: Iterable[int]) -> None:
     """Dead letters of a shared group were delivered again, and are done."""
     letters = DeadLetter.objects.filter(group_id=group_id, partition_id=NO_PARTITION, position__in=[*positions])
     letters.filter(status=LetterStatus.REPLAYING).update(status=LetterStatus.REPLAYED)
+
+
+def drop(group_id: int, places: list[int], *, upto: int = EVERYTHING) -> int:
+    """Nothing is open in these places of a shared group any more; how much was. Letters on their way are open again."""
+    if not places:
+        return 0
+    listed: Any = to_json(places).decode() if db.is_sqlite() else places
+    rows = db.rows("drop_deliveries", places=listed, upto=upto)
+    if db.is_sqlite():
+        count, letters = len(rows), [position for position, again in rows if again]
+    else:
+        [(count, letters)] = rows
+    reopen(group_id, letters)
+    return int(count)
+
+
+def reopen(group_id: int, positions: Iterable[int]) -> None:
+    """Letters of a shared group were on their way, and are not delivered after all."""
+    if listed := [*positions]:
+        letters = DeadLetter.objects.filter(group_id=group_id, partition_id=NO_PARTITION, position__in=listed)
+        letters.filter(status=LetterStatus.REPLAYING).update(status=LetterStatus.OPEN)
 
 
 def pass_by(group_id: int, topic: str, first: int) -> None:

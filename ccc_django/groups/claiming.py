@@ -42,6 +42,8 @@ def claim_next(
         raise ValueError(f"limit={limit}: a batch has one message at least.")
     if not worker:
         raise ValueError("A worker has a name, by which others can see who holds a partition.")
+    if isinstance(ack, SharedClaim) and not ack.places:  # nothing is left of it
+        ack = None
     if ack is not None and (ack.group != name or settling.is_special(ack)):
         acking.ack(ack)
         ack = None
@@ -58,7 +60,8 @@ def _claim(call: dict[str, Any], limit: int, ack: Claim | None, topic: str) -> C
     name, worker = call["name"], call["worker"]
     is_shared = kinds.get((conf.database, name)) == Kind.SHARED
     for _ in range(MOST_EMPTY):
-        look = Look() if db.in_transaction() else look_at(name, topic)  # what is rolled back must not be remembered
+        # What is rolled back must not be remembered; partitions are found whatever topic is asked for.
+        look = Look() if db.in_transaction() else look_at(name, topic if is_shared else "")
         if is_shared:
             taken = DeliverySearch(name, {**call, "limit": limit, "topic": topic}, look).found(ack)
             claim: Claim | None = in_hand(taken, name, worker) if taken else None

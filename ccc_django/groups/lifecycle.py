@@ -9,7 +9,9 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.timezone import is_naive
+from pydantic_core import to_json
 
+from ccc_django import db, dead_letters
 from ccc_django.conf import conf
 from ccc_django.errors import UnknownGroup, UnknownPartition
 from ccc_django.models import (
@@ -42,11 +44,14 @@ CAUGHT_UP: dict[str, Any] = {"catch_up_to": 0, "catch_up_types": []}
 def is_active(name: str) -> bool:
     """Whether partitions of a group can be claimed; of an unknown group, or one that has paused, they cannot."""
     active = Q(status=GroupStatus.ACTIVE) | Q(retry_at__lte=Now())
-    known = ConsumerGroup.objects.filter(active, name=name).values_list("kind", "topics").first()
-    if known is None or known[0] == Kind.SHARED or known[1] is None:  # a shared group may get several topics
-        return known is not None
-    records = TopicSubscription.objects.of_group(name).whole()
-    return bool(records.filter(status=SubscriptionStatus.ACTIVE).exists())
+    return ConsumerGroup.objects.filter(active, name=name).exists() and not is_put_off(name)
+
+
+def is_put_off(name: str) -> bool:
+    """Whether a group is ordered and its one subscription is paused, cancelled, dead or gone."""
+    of_topics = ConsumerGroup.objects.filter(name=name, kind=Kind.ORDERED, topics__isnull=False)
+    records = TopicSubscription.objects.of_group(name).whole().filter(status=SubscriptionStatus.ACTIVE)
+    return of_topics.exists() and not records.exists()
 
 
 def start(name: str, *, partition: Mapping[str, Any] | None = None) -> None:
@@ -150,10 +155,11 @@ def named_partition(group: ConsumerGroup, value: Mapping[str, Any]) -> Partition
 
 def free_claims(group: ConsumerGroup) -> None:
     """Let partitions and messages whose claims were fenced be claimed again at once."""
-    held = _work(group).filter(blocked_until__isnull=False)
     if group.kind == Kind.ORDERED:
-        held = held.filter(next_position__isnull=False)
-    held.exclude(claimed_by="").update(**FREE)
+        held = group.offsets.filter(next_position__isnull=False, blocked_until__isnull=False)
+        held.exclude(claimed_by="").update(**FREE)
+    elif places := places_of(group):
+        db.rows("fenced_deliveries", places=to_json(places).decode() if db.is_sqlite() else places)
 
 
 def _work(group: ConsumerGroup) -> QuerySet[Any]:
@@ -170,7 +176,7 @@ def places_of(group: ConsumerGroup) -> list[int]:
 
 def forget_progress(group: ConsumerGroup) -> None:
     """Delete a group's offsets and deliveries."""
-    Delivery.objects.filter(group_topic__in=places_of(group)).delete()
+    dead_letters.drop(group.pk, places_of(group))
     OffsetKeyPair.objects.filter(group_id=group.pk).delete()
     Offset.objects.filter(group=group).delete()
 
@@ -180,6 +186,7 @@ def _forget_partition(offset: Offset) -> None:
     pairs: Any = offset.key_pairs
     OffsetKeyPair.objects.filter(group_id=offset.group_id, key_pair__in=pairs, offset_id=offset.pk).delete()
     DeadLetter.objects.filter(group_id=offset.group_id, partition_id=offset.partition_id).delete()
+    TopicSubscription.objects.of_group(offset.group.name).filter(partition_id=offset.partition_id).delete()
     Offset.objects.filter(pk=offset.pk).delete()
 
 

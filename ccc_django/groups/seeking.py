@@ -17,7 +17,6 @@ from ccc_django.groups.looking import look_at
 from ccc_django.models import (
     ConsumerGroup,
     DeadLetter,
-    Delivery,
     GroupTopic,
     Offset,
     OffsetKeyPair,
@@ -69,7 +68,7 @@ def reset(name: str, *, partition: Mapping[str, Any] | None = None, forget: bool
             lifecycle.forget_progress(group)
             group.watermark = 0
         seek_group(group, group.start)
-        _begin_as_subscribed(group)
+        begin_as_subscribed(group)
 
 
 def seek_shared(group: ConsumerGroup, first_of: Callable[[GroupTopic], int], topic: str = "") -> None:
@@ -77,14 +76,14 @@ def seek_shared(group: ConsumerGroup, first_of: Callable[[GroupTopic], int], top
     places = GroupTopic.objects.filter(group=group).order_by("id")
     for place in places.filter(topic=topic) if topic else places:
         first = first_of(place)
-        Delivery.objects.filter(group_topic=place).delete()
+        dead_letters.drop(group.pk, [place.pk])
         GroupTopic.objects.filter(pk=place.pk).update(watermark=first - 1, is_touched=True)
         dead_letters.pass_by(group.pk, place.topic, first)
     ConsumerGroup.objects.filter(pk=group.pk).update(epoch=F("epoch") + 1, updated_at=Now())
     lifecycle.free_claims(group)
 
 
-def _begin_as_subscribed(group: ConsumerGroup) -> None:
+def begin_as_subscribed(group: ConsumerGroup) -> None:
     """Partitions that have a subscription of their own begin where it says."""
     records = TopicSubscription.objects.of_group(group.name).exclude(partition_key="").order_by("id")
     group.refresh_from_db()
@@ -150,11 +149,13 @@ def _reset_partition(group: ConsumerGroup, value: Mapping[str, Any], *, forget: 
 def find_or_make(name: str, partition: Partition, *, first: int | None = None) -> None:
     """Let a group know a partition, before its first message is advanced over; it may begin at a place of its own."""
     offset = Offset.objects.filter(group__name=name, partition_id=partition.uuid)
-    if offset.exists():
+    if first is None and offset.exists():
         return
     with transaction.atomic(using=conf.database):
         group = lifecycle.locked(name)
-        if not offset.exists():
+        if first is not None and offset.filter(replay_until=0).exists():  # it has not begun
+            _seek_partition(group, partition, first)
+        elif not offset.exists():
             known = max(group.watermark, group.catch_up_to, group.marking_upto)
             begins_at = group.begins_at if first is None else first
             place = {"last_position": begins_at - 1, "next_position": begins_at if begins_at <= known else None}

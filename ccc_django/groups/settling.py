@@ -33,6 +33,15 @@ def ack(claim: SharedClaim) -> None:
         dead_letters.settle(claim.group_id, claim.replayed)
 
 
+def pass_over(claim: SharedClaim) -> None:
+    """Messages that are not delivered are done; a letter among them is open again."""
+    with transaction.atomic(using=conf.database):
+        rows = db.in_one_trip(ack_call(claim))[0]
+        if len(rows) < len(claim.places):
+            lose(claim)
+        dead_letters.reopen(claim.group_id, claim.replayed)
+
+
 def ack_call(claim: SharedClaim) -> Any:
     """The statement that acks, which may travel with others."""
     return "ack_deliveries", _fence(claim)

@@ -150,7 +150,7 @@ def in_hand(taken: list[Taken], name: str, worker: str) -> SharedClaim | None:
     claim = whole if is_whole else whole.of(whole.messages)
     try:
         if not is_whole:
-            settling.ack(whole.without(whole.messages))
+            settling.pass_over(whole.without(whole.messages))
         if claim.messages and claim.retry.is_used_up(claim.attempt):
             why = AttemptsUsedUp(f"{claim.attempt - 1} attempts ended without ack or release")
             settling.give_up(claim, why)

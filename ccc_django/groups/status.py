@@ -1,17 +1,20 @@
 """Status: where a group stands, derived from its watermark and its open work."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from operator import attrgetter
 from typing import Any
 
+from django.db.models import Exists, OuterRef
 from pydantic_core import to_json
 
 from ccc_django import db
 from ccc_django.errors import UnknownGroup
+from ccc_django.groups.lifecycle import is_put_off
 from ccc_django.groups.previews import MOST_COUNTED
 from ccc_django.groups.searching import FROM_THE_START
+from ccc_django.models import ConsumerGroup, TopicSubscription
 from ccc_django.models.consumer_group import Kind
 from ccc_django.models.offset import STOPPED_FOR
 from ccc_django.store.reading import head
@@ -49,6 +52,8 @@ def is_empty(name: str) -> bool:
     if kind == Kind.SHARED:
         rows = db.rows("look_at_shared_group", name=name, topic="", **FROM_THE_START)
         _, is_behind, _, is_open, due_in, _ = rows[0]
+    if kind == Kind.ORDERED and (is_behind or is_open) and is_put_off(name):
+        return True  # as a shared group that gets nothing now
     return not is_behind and not is_open and (due_in is None or due_in > STOPPED_FOR.total_seconds() / 2)
 
 
@@ -68,9 +73,18 @@ def statuses(names: Iterable[str] = ()) -> list[Status]:
         *db.rows("shared_status", **chosen, head=final, most=MOST_COUNTED + 1),
     ]
     found = sorted((_status(final, row) for row in rows), key=attrgetter("name"))
+    unwaited = {*_unwaited(each.name for each in found if each.lag and each.kind == Kind.ORDERED)}
+    found = [replace(each, lag=0) if each.name in unwaited else each for each in found]
     if unknown := {*wanted} - {each.name for each in found}:
         raise UnknownGroup(min(unknown))
     return found
+
+
+def _unwaited(names: Iterable[str]) -> list[str]:
+    """Ordered groups of topics that nobody waits for, because their subscription was cancelled or has died."""
+    live = TopicSubscription.objects.whole().live().filter(group_name=OuterRef("name"))
+    groups = ConsumerGroup.objects.filter(~Exists(live), name__in=[*names], topics__isnull=False)
+    return [*groups.values_list("name", flat=True)]
 
 
 def _status(final: int, row: tuple[Any, ...]) -> Status:

@@ -220,7 +220,7 @@ class Migration(migrations.Migration):
                     "subscription",
                     models.ForeignKey(
                         db_constraint=False,
-                        on_delete=django.db.models.deletion.CASCADE,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="places",
                         to="ccc_django.topicsubscription",
                         verbose_name="subscription",
@@ -256,7 +256,7 @@ class Migration(migrations.Migration):
                     models.ForeignKey(
                         db_constraint=False,
                         db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="deliveries",
                         to="ccc_django.grouptopic",
                         verbose_name="topic of a group",

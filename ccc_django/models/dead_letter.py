@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ccc_django.envelope import MAX_NAME
 from ccc_django.models.base import LogManager
-from ccc_django.models.consumer_group import ConsumerGroup, Kind
+from ccc_django.models.consumer_group import ConsumerGroup
 from ccc_django.models.fields import DigestField
 from ccc_django.models.offset import Offset
 
@@ -41,11 +41,11 @@ class DeadLetterQuerySet(models.QuerySet["DeadLetter"]):
         return self.filter(status__in=REPLAYABLE)
 
     def with_partition(self) -> Self:
-        """Their partition is there, to which they can be delivered again; a shared group needs none."""
+        """Their partition is there, to which they can be delivered again; too many partitions are none."""
         offset = Offset.objects.filter(
             group_id=models.OuterRef("group_id"), partition_id=models.OuterRef("partition_id")
         )
-        return self.filter(models.Exists(offset) | models.Q(group__kind=Kind.SHARED))
+        return self.filter(models.Exists(offset))
 
     def of_group(self, name: str) -> Self:
         """Of one group."""

@@ -18,7 +18,7 @@ class Delivery(models.Model):
     pk = models.CompositePrimaryKey("group_topic_id", "position")
     group_topic = models.ForeignKey(
         GroupTopic,
-        models.CASCADE,
+        models.DO_NOTHING,  # they are dropped in the order in which acks lock
         verbose_name=_("topic of a group"),
         related_name="deliveries",
         db_constraint=False,

@@ -22,7 +22,7 @@ class GroupTopic(models.Model):
     )
     topic = models.CharField(_("topic"), max_length=MAX_NAME)
     subscription = models.ForeignKey(
-        TopicSubscription, models.CASCADE, verbose_name=_("subscription"), related_name="places", db_constraint=False
+        TopicSubscription, models.DO_NOTHING, verbose_name=_("subscription"), related_name="places", db_constraint=False
     )
     start = models.BigIntegerField(_("start"))
     watermark = models.BigIntegerField(_("watermark"))

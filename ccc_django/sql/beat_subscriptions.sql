@@ -2,7 +2,7 @@
 WITH due AS MATERIALIZED (
     SELECT id
     FROM ccc_topic_subscriptions
-    WHERE group_name = ANY ((SELECT %(groups)s)::text[]) AND status <> 'CANCELLED'
+    WHERE group_name = ANY ((SELECT %(groups)s)::text[]) AND status <> 'CANCELLED' AND partition_key = ''
       AND CASE WHEN (SELECT %(only)s::bigint) > 0
           THEN id = (SELECT %(only)s::bigint)
           ELSE status = 'DEAD' OR last_heartbeat_at IS NULL

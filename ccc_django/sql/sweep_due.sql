@@ -5,6 +5,6 @@ SELECT
     (SELECT extract(epoch FROM statement_timestamp() - max(taken_at))::float8 FROM ccc_samples),
     EXISTS (
         SELECT FROM ccc_topic_subscriptions
-        WHERE status = 'ACTIVE' AND last_heartbeat_at IS NOT NULL
+        WHERE status = 'ACTIVE' AND partition_key = '' AND last_heartbeat_at IS NOT NULL
           AND last_heartbeat_at < statement_timestamp() - heartbeat_timeout * interval '1 second'
     )

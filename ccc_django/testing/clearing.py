@@ -6,6 +6,7 @@ from django.core.management.color import no_style
 from ccc_django import db, declared
 from ccc_django.consumers import declaring
 from ccc_django.groups import counting, looking
+from ccc_django.topics import claiming
 
 
 def clear() -> None:
@@ -20,4 +21,5 @@ def clear() -> None:
     declared.forget()
     looking.forget()
     counting.forget()
+    claiming.forget()
     declaring.forget()

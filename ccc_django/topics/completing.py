@@ -5,14 +5,14 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Case, F, Max, Value, When
+from django.db.models import Case, F, Max, Q, Value, When
 from django.db.models.functions import Greatest, Now
 from pydantic_core import to_json
 
-from ccc_django import db, wording
+from ccc_django import db, dead_letters, wording
 from ccc_django.conf import conf
 from ccc_django.errors import SubscriptionRefused, UnknownSubscription, UnknownTopic
-from ccc_django.groups.lifecycle import FREE, locked
+from ccc_django.groups.lifecycle import FREE
 from ccc_django.messages import Message
 from ccc_django.models import ConsumerGroup, Delivery, GroupTopic, StoredMessage, Topic
 from ccc_django.models.consumer_group import Kind
@@ -63,7 +63,8 @@ def _is_done(place: GroupTopic, message_type: str, position: int) -> bool:
 
 def _is_done_in_order(group: ConsumerGroup, message_type: str, position: int) -> bool:
     """No partition that it belongs to is behind it."""
-    if position > group.watermark or group.marking_upto >= position:
+    is_passed = position < group.begins_at  # by a seek or by force: partitions to come begin behind it
+    if not is_passed and (position > group.watermark or group.marking_upto >= position):
         return False
     if message_type not in group.handled_types:
         return True
@@ -93,8 +94,10 @@ def force_complete(topic: str, *, older_than: timedelta, group: str | None = Non
     upto, passed = _newest(topic, older_than), 0
     for place in places if upto else []:
         with transaction.atomic(using=conf.database):
-            known = locked(place.group.name)
-            passed += (_pass_shared if known.kind == Kind.SHARED else _pass_ordered)(known, place, upto)
+            known = ConsumerGroup.objects.select_for_update(no_key=True).filter(pk=place.group_id).first()
+            current = GroupTopic.objects.filter(pk=place.pk).first()
+            if known is not None and current is not None:  # it may have left meanwhile
+                passed += (_pass_shared if known.kind == Kind.SHARED else _pass_ordered)(known, current, upto)
     if passed:
         wording.forced(topic=topic, position=upto, count=passed)
     return passed
@@ -121,22 +124,23 @@ def _newest(topic: str, older_than: timedelta) -> int:
     return min(newest or 0, head())
 
 
-def _pass_shared(_: ConsumerGroup, place: GroupTopic, upto: int) -> int:
-    place.refresh_from_db()
+def _pass_shared(group: ConsumerGroup, place: GroupTopic, upto: int) -> int:
     coming = StoredMessage.objects.filter(topic=place.topic, position__gt=place.watermark, position__lte=upto)
     passed = coming.count()
-    count, _by_model = Delivery.objects.filter(group_topic=place, position__lte=upto).delete()
+    count = dead_letters.drop(group.pk, [place.pk], upto=upto)
     GroupTopic.objects.filter(pk=place.pk).update(watermark=Greatest("watermark", Value(upto)))
     return passed + count
 
 
-def _pass_ordered(group: ConsumerGroup, _: GroupTopic, upto: int) -> int:
+def _pass_ordered(group: ConsumerGroup, place: GroupTopic, upto: int) -> int:
     """Partitions go on behind the position; those to come begin there. It has one order over all of its topics."""
     behind = group.offsets.filter(last_position__lt=upto)
+    coming = StoredMessage.objects.filter(topic=place.topic, position__gt=group.watermark, position__lte=upto)
     passed = behind.filter(next_position__lte=upto).count()
+    passed += coming.filter(position__gte=group.begins_at).of_types(group.handled_types).count()
     behind.update(
         last_position=upto,
-        next_position=Case(When(head_position__gt=upto, then=Value(upto + 1)), default=None),
+        next_position=Case(When(Q(head_position__gt=upto) | Q(replays__gt=0), then=Value(upto + 1)), default=None),
         **FREE,
     )
     ConsumerGroup.objects.filter(pk=group.pk).update(

@@ -10,8 +10,8 @@ from django.db.models.functions import Now
 from ccc_django import groups
 from ccc_django.conf import conf
 from ccc_django.envelope import MAX_NAME
-from ccc_django.errors import SubscriptionRefused, TopicInUse
-from ccc_django.models import GroupTopic, Topic, TopicSubscription
+from ccc_django.errors import KindChanged, SubscriptionRefused, TopicInUse
+from ccc_django.models import ConsumerGroup, GroupTopic, Topic, TopicSubscription
 from ccc_django.models.consumer_group import Kind
 from ccc_django.models.topic import Semantics
 from ccc_django.models.topic_subscription import Mode
@@ -91,19 +91,22 @@ def _refuse_with_open_messages(topic: Topic, *, force: bool) -> None:
 
 def _give_to_one_group(topic: Topic, group: str | None, *, force: bool) -> None:
     """A queue's single group: the one that is named, the one that it has, or one of its own name."""
-    others = [
-        *GroupTopic.objects.filter(topic=topic.name).order_by("group__name").values_list("group__name", flat=True)
-    ]
-    name = group or topic.group_name or (others[0] if len(others) == 1 else topic.name)
+    places = GroupTopic.objects.filter(topic=topic.name).select_related("group", "subscription")
+    others = {place.group.name: place.subscription.scope for place in places.order_by("group__name")}
+    name = group or topic.group_name or (next(iter(others)) if len(others) == 1 else topic.name)
     strangers = [each for each in others if each != name]
     if strangers and not force:
         raise SubscriptionRefused(
-            f"{topic} would be a queue with one group, and {', '.join(strangers)} has subscribed to it. Name the group "
-            f'that stays (group=…), and remove the others: topics.remove_group("{topic}", "{strangers[0]}"). Or force '
-            "it."
+            f"{topic} would be a queue with one group, and others get it: "
+            f"{', '.join(f'{each} by its subscription to {others[each]}' for each in strangers)}. Name the group that "
+            "stays (group=…), and let the others leave (topics.remove_group), or force it after topics.preview."
         )
     if name not in others:
-        groups.register(name, kind=Kind.SHARED)
+        known = ConsumerGroup.objects.filter(name=name).first()
+        if known is None:
+            groups.register(name, kind=Kind.SHARED)
+        elif known.kind != Kind.SHARED:
+            raise KindChanged(name, known.kind, Kind.SHARED)
         TopicSubscription.objects.get_or_create(
             group_name=name, topic=topic.name, defaults={"mode": Mode.ALL, "start_position": 1}
         )

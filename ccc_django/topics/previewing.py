@@ -71,7 +71,7 @@ def preview(
         return Preview(verb=verb, subject=topic, sentences=(made,))
     concerned = tuple(each for each in health(topic) if verb != "force-complete" or group in {None, each.group})
     if verb == "configure":
-        told = [*_configured(known, concerned, details), *_moved(known, namespace, task), *_kept(details)]
+        told = [*_configured(known, concerned, details, group), *_moved(known, namespace, task), *_kept(details)]
     elif verb == "delete":
         told = _deleted(known, concerned)
     else:
@@ -128,10 +128,19 @@ def _begin(details: Details) -> str:
     return f"position {start.position()}. {f'{goes}hand are lost.' if is_all else stays}"
 
 
-def _configured(topic: Topic, concerned: tuple[GroupHealth, ...], details: Details) -> list[str]:
+def _handed_over(topic: Topic, concerned: tuple[GroupHealth, ...], group: str | None) -> list[str]:
+    """A queue that is given to another group leaves what the others have open behind."""
+    leaving = tuple(each for each in concerned if group is not None and each.group != group)
+    if not topic.is_queue or not leaving:
+        return []
+    names = ", ".join(each.group for each in leaving)
+    return [f"It goes to {group}; {names} leaves it, and what is open there is dropped.", *_open(leaving)]
+
+
+def _configured(topic: Topic, concerned: tuple[GroupHealth, ...], details: Details, group: str | None) -> list[str]:
     semantics = details.get("semantics")
     if semantics is None or semantics == topic.semantics:
-        return [f"{topic} stays {topic.semantics}."]
+        return [f"{topic} stays {topic.semantics}.", *_handed_over(topic, concerned, group)]
     to_all = f"Each message goes to every group that subscribes; {topic.group_name} is one of them."
     to_one = "Each message goes to one worker of one group; other groups leave the topic."
     return [f"{topic} becomes {semantics}.", to_one if semantics == QUEUE else to_all, *_open(concerned)]

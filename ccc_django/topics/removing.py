@@ -26,7 +26,10 @@ def remove_group(topic: str = "", group: str = "", *, namespace: str = "", task:
         record = record_of(group, scope)
         queue = Topic.objects.filter(name=topic, semantics=QUEUE, group_name=group).first()
         if queue is not None:
-            raise TopicInUse(f"{topic} is a queue, and {group} is its group: topics.delete({topic!r}) forgets both.")
+            raise TopicInUse(
+                f"{topic} is a queue, and {group} is its group: topics.delete({topic!r}) forgets the topic, and "
+                f"groups.delete({group!r}) the group."
+            )
         TopicSubscription.objects.of_group(group).exclude(partition_key="").filter(topic=topic).delete()
         record.delete()
         if known is not None:

@@ -10,7 +10,7 @@ from django.db.models.functions import Greatest, Now
 from ccc_django.conf import conf
 from ccc_django.groups.lifecycle import CAUGHT_UP, FREE, FRESH_BATCH, locked
 from ccc_django.groups.looking import forget
-from ccc_django.groups.seeking import seek_group, seek_shared
+from ccc_django.groups.seeking import begin_as_subscribed, seek_group, seek_shared
 from ccc_django.models import ConsumerGroup, GroupTopic, TopicSubscription
 from ccc_django.models.consumer_group import Kind
 from ccc_django.topics import scopes
@@ -71,9 +71,11 @@ def _move_ordered(group: ConsumerGroup, record: TopicSubscription, first: int, *
     ConsumerGroup.objects.filter(pk=group.pk).update(start=first)
     if is_all:
         seek_group(group, first)
+        begin_as_subscribed(group)
         return
     known = max(group.watermark, group.catch_up_to, group.marking_upto)
-    untouched = group.offsets.filter(replay_until=0)
+    records = TopicSubscription.objects.of_group(group.name).exclude(partition_key="")
+    untouched = group.offsets.filter(replay_until=0).exclude(partition_id__in=records.values("partition_id"))
     untouched.update(
         last_position=first - 1,
         next_position=first if first <= known else None,

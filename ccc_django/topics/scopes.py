@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, Min, Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from ccc_django import db
-from ccc_django.groups.lifecycle import FRESH_BATCH, free_claims
-from ccc_django.models import ConsumerGroup, Delivery, GroupTopic, Topic, TopicSubscription
+from ccc_django import db, dead_letters
+from ccc_django.groups.lifecycle import CAUGHT_UP, FRESH_BATCH, forget_progress, free_claims
+from ccc_django.groups.seeking import begin_as_subscribed
+from ccc_django.models import ConsumerGroup, GroupTopic, Topic, TopicSubscription
 from ccc_django.models.consumer_group import Kind
 from ccc_django.semantics import PUB_SUB
 
@@ -66,7 +67,7 @@ def resolve(group: ConsumerGroup) -> None:
     deciding = _deciding(group)
     places = {place.topic: place for place in GroupTopic.objects.filter(group=group)}
     gone = [place.pk for topic, place in places.items() if topic not in deciding]
-    Delivery.objects.filter(group_topic__in=gone).delete()
+    dead_letters.drop(group.pk, gone)
     GroupTopic.objects.filter(pk__in=gone).delete()
     for topic, record in deciding.items():
         if topic not in places:
@@ -110,16 +111,23 @@ def _get(group: ConsumerGroup, topics: list[str], *, begins_anew: bool) -> None:
     ConsumerGroup.objects.filter(pk=group.pk).update(**changes)
     if group.kind == Kind.ORDERED:
         free_claims(group)
+        if begins_anew:
+            begin_as_subscribed(group)
 
 
 def _of_ordered(group: ConsumerGroup, *, begins_anew: bool) -> dict[str, Any]:
-    """New topics are delivered from each partition's last position on: the log is looked at again from there."""
-    changes: dict[str, Any] = {"epoch": F("epoch") + 1}
+    """The log is looked at again; a partition that is known goes on behind its last position, with new topics too."""
+    changes: dict[str, Any] = {"epoch": F("epoch") + 1, **FRESH_BATCH, **CAUGHT_UP}
     record = TopicSubscription.objects.of_group(group.name).whole().first()
-    if begins_anew and record is not None and not group.offsets.exists():
-        start = record.start_position
-        is_composite = len(group.partition_by) > 1  # others find partitions by messages from before the start
-        return changes | {"start": start, "begins_at": start, "watermark": 0 if is_composite else start - 1}
-    lowest: int | None = group.offsets.aggregate(lowest=Min("last_position"))["lowest"]
-    back = group.begins_at - 1 if lowest is None else lowest
-    return changes | {"watermark": min(group.watermark, back), **FRESH_BATCH}
+    if record is None:  # it has left everything: nothing is remembered
+        forget_progress(group)
+        TopicSubscription.objects.of_group(group.name).delete()
+    if record is None or (begins_anew and not group.offsets.exists()):
+        start = 1 if record is None else record.start_position
+        return changes | {"start": start, "begins_at": start, "watermark": _before(group, start)}
+    return changes | {"watermark": min(group.watermark, _before(group, group.begins_at))}
+
+
+def _before(group: ConsumerGroup, start: int) -> int:
+    """Where a group begins to look: several attributes find partitions by messages from before the start."""
+    return 0 if len(group.partition_by) > 1 else start - 1

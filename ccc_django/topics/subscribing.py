@@ -78,12 +78,12 @@ def _beats(options: Options) -> dict[str, int]:
         raise TypeError(f"{', '.join(sorted(unknown))}: a subscription has no such option.")
     names = ("heartbeat_interval", "heartbeat_timeout")
     beats: dict[str, Any] = {name: options.get(name) for name in names if options.get(name) is not None}
-    interval, timeout = beats.get(names[0], 60), beats.get(names[1], 300)
-    if not 0 < interval <= timeout:
-        raise ValueError(
-            f"heartbeats every {interval} s, time-out {timeout} s: the time-out is not the shorter of them."
-        )
     return beats
+
+
+def _refuse_beats(interval: int, timeout: int) -> None:
+    if not 0 < interval <= timeout:
+        raise ValueError(f"heartbeats every {interval} s, time-out {timeout} s: the time-out is not the shorter one.")
 
 
 def _registered(name: str, options: Options) -> ConsumerGroup:
@@ -122,6 +122,8 @@ def _recorded(group: ConsumerGroup, scope: Scope, start: Start, beats: dict[str,
     """The record, which is made if it is not there; the group gets what it covers."""
     known = TopicSubscription.objects.of_group(group.name).whole()
     record: TopicSubscription | None = known.filter(**scope.columns).first()
+    before = (60, 300) if record is None else (record.heartbeat_interval, record.heartbeat_timeout)
+    _refuse_beats(beats.get("heartbeat_interval", before[0]), beats.get("heartbeat_timeout", before[1]))
     if record is None:
         _refuse_second(group, known.first())
         at = start.at if not isinstance(start.at, int) else None

@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.db import Error, close_old_connections, connections, reset_queries
 
-from ccc_django import db, groups, wording
+from ccc_django import db, groups, topics, wording
 from ccc_django.claims import Claim
 from ccc_django.conf import conf
 from ccc_django.consumers import runner
@@ -120,6 +120,7 @@ class Worker:
         """Consume."""
         for served in self.served:
             declare(served.consumer)
+        self._beat()
         handled = [served.consumer.handled_types() for served in self.served]
         types = sorted({name for names in handled for name in names}) if all(handled) else []  # none is any
         waiting = Waiting(types)
@@ -228,6 +229,11 @@ class Worker:
             wording.not_acked(group=served.name, partition=served.held.partition_key, error=wording.line_of(error))
             return
         served.held = None
+
+    def _beat(self) -> None:
+        """What has died goes on from the first turn on; somebody may look only now and then whether there is work."""
+        with suppress(Error):
+            topics.beat(served.name for served in self.served)
 
     def _count(self) -> None:
         """Write down what was counted so far; it is for people only."""

@@ -155,11 +155,9 @@ def test_a_heartbeat_that_is_just_committed_is_not_buried():
     with actor() as beating, actor() as sweeping:
         beating.begin()
         beating.do(topics.heartbeat, TOPIC, group="g")
-        burial = sweeping.start(topics.bury)
-        time.sleep(0.2)
-        assert not burial.done(), "it waits for the row"
+        assert sweeping.do(topics.bury) == [], "who is at the record is not waited for"
         beating.commit()
-        assert burial.result(30) == []
+        assert sweeping.do(topics.bury) == []
     assert TopicSubscription.objects.get().status == "ACTIVE"
 
 
@@ -223,6 +221,54 @@ def test_who_makes_deliveries_while_a_seek_runs_makes_none_twice_and_loses_none(
         assert worker.do(claim, "g") is None, "somebody else is at the group, and nobody is waited for"
         operator.commit()
         assert ids(worker.do(claim, "g")) == ["a", "b", "c"]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("verb", ["seek", "stop", "remove"])
+def test_an_ack_and_whoever_moves_its_group_lock_in_one_order(verb):
+    """A renewal changes the order of rows in the table; a third one holds both up, so that they meet."""
+    channel()
+    topics.subscribe(TOPIC, group="g")
+    published("a", "b")
+    claimed = claim("g")
+    groups.renew(claimed.of(claimed.messages[:1]))
+    verbs = {
+        "seek": lambda: groups.seek("g", to="end"),
+        "stop": lambda: groups.stop("g"),
+        "remove": lambda: topics.remove_group(TOPIC, "g"),
+    }
+    with actor() as third, actor() as worker, actor() as operator:
+        third.begin()
+        third.do(lambda: list(Delivery.objects.select_for_update().filter(position=1)))
+        acking = worker.start(groups.ack, claimed)
+        time.sleep(0.2)
+        moving = operator.start(verbs[verb])
+        time.sleep(0.2)
+        third.commit()
+        with suppress(ClaimLost):
+            acking.result(30)
+        moving.result(30)
+
+
+@pytest.mark.postgres
+def test_heartbeats_and_burials_lock_in_one_order():
+    channel()
+    for group in ("a", "b"):
+        topics.subscribe(TOPIC, group=group)
+    topics.beat(["a", "b"])
+    for group in ("b", "a"):
+        past = F("last_heartbeat_at") - timedelta(seconds=301)
+        TopicSubscription.objects.filter(group_name=group).update(last_heartbeat_at=past)
+    with actor() as third, actor() as worker, actor() as sweeping:
+        third.begin()
+        third.do(lambda: list(TopicSubscription.objects.select_for_update().filter(group_name="a")))
+        beating = worker.start(topics.beat, ["a", "b"])
+        time.sleep(0.2)
+        burying = sweeping.start(topics.bury)
+        time.sleep(0.2)
+        third.commit()
+        beating.result(30)
+        burying.result(30)
 
 
 def work(folder: Path, group: str, worker: str, stop: float) -> None:

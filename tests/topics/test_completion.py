@@ -200,3 +200,15 @@ def test_nothing_counts_references():
         groups.delete("email")
     assert [model.objects.count() for model in (GroupTopic, Delivery, ConsumerGroup)] == [0, 0, 0]
     assert [stored.order_id for stored in store.stream()] == ["a"]
+
+
+def test_what_is_forced_is_complete_also_for_an_ordered_group_that_has_not_looked_at_it():
+    channel()
+    topics.subscribe(TOPIC, group="by order", partition_by="order_id", handles=[OrderCreated])
+    topics.subscribe(TOPIC, group="by two", partition_by=["order_id", "user"], handles=[OrderCreated])
+    [message] = published("a")
+    topics.pause(TOPIC, group="by order")
+    assert topics.force_complete(TOPIC, older_than=timedelta(0)) == 2
+    assert topics.progress(message).missing == ()
+    topics.resume(TOPIC, group="by order")
+    assert handled("by order") == []

@@ -164,7 +164,7 @@ def test_of_several_groups_the_one_that_is_named_stays():
     channel()
     topics.subscribe(TOPIC, group="email")
     topics.subscribe(TOPIC, group="stats")
-    with pytest.raises(SubscriptionRefused, match="stats has subscribed"):
+    with pytest.raises(SubscriptionRefused, match="stats by its subscription to topic"):
         topics.configure(TOPIC, semantics=QUEUE, group="email")
     assert Topic.objects.get().semantics == PUB_SUB
     topics.configure(TOPIC, semantics=QUEUE, group="email", force=True)
@@ -198,3 +198,27 @@ def test_a_queues_group_that_was_deleted_begins_at_the_beginning_again(settings)
     assert handled("jobs") == ["a"]
     groups.delete("jobs")
     assert topics.claim("jobs", group="jobs", worker="w").messages[0].order_id == "a"
+
+
+def test_a_group_that_is_given_a_queue_keeps_what_it_handles():
+    channel()
+    topics.subscribe(TOPIC, group="email", handles=[OrderCreated])
+    topics.configure("jobs", group="email")
+    assert ConsumerGroup.objects.get(name="email").handled_types == ["topics.order_created"]
+
+
+def test_a_queue_that_is_given_to_another_group_says_what_is_dropped():
+    published("a", topic="jobs")
+    told = topics.preview("configure", "jobs", group="others").sentence
+    assert "jobs leaves it" in told
+    assert "jobs has 1 open" in told
+    topics.configure("jobs", group="others", force=True)
+    assert (handled("jobs"), handled("others")) == ([], ["a"])
+
+
+def test_what_a_group_does_not_handle_keeps_no_topic_open():
+    channel()
+    topics.subscribe(TOPIC, group="email", handles=[Shipped])
+    published("a")
+    topics.delete(TOPIC)
+    assert not Topic.objects.exists()

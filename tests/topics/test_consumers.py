@@ -176,8 +176,24 @@ def test_code_that_handles_fewer_types_waits_for_newer_code(seen):
     claimed = groups.claim_next("email", worker="w")
     outcome = runner.run(older, claimed)
     assert (len(outcome.steps), outcome.error, seen) == (1, None, ["topics.order_created"])
+    groups.retry("email")
     outcome = runner.run(older, groups.claim_next("email", worker="w"))
     assert 'kind="shared"' in str(outcome.error)
     assert not DeadLetter.objects.exists()
     groups.retry("email")
     assert runner.run(send, groups.claim_next("email", worker="w")).steps
+
+
+def test_what_a_queues_code_does_not_know_holds_up_nobody(seen):
+    topics.configure("jobs")
+
+    @consumer(topic="jobs", group="jobs", handles=[OrderCreated])
+    def work(message):
+        seen.append(message.order_id)
+
+    declaring.declare(work)
+    topics.publish("jobs", OrderPaid(order_id="unknown"))
+    published("a", "b", topic="jobs")
+    runner.run(work, groups.claim_next("jobs", worker="w"))
+    assert seen == ["a", "b"]
+    assert groups.status("jobs").pending == 1, "it waits for code that knows it"

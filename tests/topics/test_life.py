@@ -271,3 +271,45 @@ def test_what_has_only_looked_is_not_touched():
     assert handled("email") == []
     topics.restart(TOPIC, group="email", mode="all")
     assert handled("email") == ["a", "b"]
+
+
+def test_who_has_left_and_subscribes_again_begins_anew(email):
+    published("a", "b")
+    assert handled(email) == ["a", "b"]
+    published("c")
+    groups.release(claim(email))
+    topics.remove_group(TOPIC, email)
+    assert groups.status(email).pending == 0
+    topics.subscribe(TOPIC, group=email, mode="new")
+    published("d")
+    assert handled(email) == ["d"], "nothing of what was open before"
+    topics.remove_group(TOPIC, email)
+    topics.subscribe(TOPIC, group=email, mode="all")
+    assert handled(email) == ["a", "b", "c", "d"]
+
+
+def test_who_gets_nothing_now_has_nothing_to_do(email):
+    published("a")
+    for verb in (topics.pause, topics.cancel):
+        verb(TOPIC, group=email)
+        assert groups.is_empty(email)
+    assert groups.status(email).lag == 0, "nobody waits for it"
+    topics.resume(TOPIC, group=email)
+    assert not groups.is_empty(email)
+    assert groups.status(email).lag == 1
+
+
+def test_records_of_partitions_have_no_heart():
+    channel()
+    topics.subscribe(TOPIC, group="g", partition_by="order_id", handles=[OrderCreated])
+    topics.subscribe(TOPIC, group="g", partition={"order_id": "a"})
+    topics.beat(["g"])
+    grow_old(10_000)
+    assert topics.bury() == [f"g: topic {TOPIC}"]
+
+
+def test_heartbeats_are_checked_against_what_was_said_before(email):
+    topics.subscribe(TOPIC, group=email, heartbeat_interval=500, heartbeat_timeout=600)
+    with pytest.raises(ValueError, match="time-out"):
+        topics.subscribe(TOPIC, group=email, heartbeat_timeout=300)
+    topics.subscribe(TOPIC, group=email, heartbeat_timeout=700)

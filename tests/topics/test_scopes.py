@@ -9,7 +9,7 @@ from ccc_django.errors import SubscriptionRefused, UnknownSubscription
 from ccc_django.models import ConsumerGroup, GroupTopic, TopicSubscription
 from ccc_django.topics import QUEUE
 from ccc_django.topics.scopes import specificity
-from tests.topics.orders import TOPIC, OrderCreated, channel, claim, handled, published
+from tests.topics.orders import TOPIC, OrderCreated, OrderPaid, channel, claim, handled, published
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -195,3 +195,90 @@ def test_verbs_say_which_record_decides():
             verb(TOPIC, group="email")
         with pytest.raises(UnknownSubscription, match="has not subscribed"):
             verb(TOPIC, group="nobody")
+
+
+def test_partitions_that_are_only_in_a_topic_that_joins_later_are_found():
+    channel(namespace="shop")
+    channel("late")
+    published("early", topic="late")
+    topics.subscribe(namespace="shop", group="g", partition_by="order_id", handles=[OrderCreated])
+    published("x")
+    assert handled("g") == ["x"]
+    channel("late", namespace="shop")
+    assert handled("g") == ["early"]
+
+
+def test_a_topic_that_joins_while_a_new_type_is_looked_for_is_looked_at_for_all_types():
+    channel(namespace="shop")
+    topics.subscribe(namespace="shop", group="g", partition_by="order_id", handles=[OrderPaid])
+    topics.publish(TOPIC, OrderPaid(order_id="x"))
+    assert handled("g") == ["x"]
+    channel("late")
+    topics.publish("late", OrderPaid(order_id="x"))
+    assert handled("g") == []
+    groups.register("g", partition_by="order_id", handled_types=[OrderCreated])
+    channel("late", namespace="shop")
+    assert handled("g") == ["x"]
+
+
+def by_partition() -> None:
+    """A group that begins at the beginning, but for one partition."""
+    channel()
+    published("a", "b", "a", "b")
+    topics.subscribe(TOPIC, group="g", partition_by="order_id", handles=[OrderCreated])
+    topics.subscribe(TOPIC, group="g", partition={"order_id": "a"}, mode="position", at=3)
+
+
+def test_the_record_of_a_partition_outlives_its_group():
+    by_partition()
+    assert sorted(handled("g")) == ["a", "b", "b"]
+    groups.delete("g", keep_subscriptions=True)
+    topics.subscribe(TOPIC, group="g", partition_by="order_id", handles=[OrderCreated])
+    assert sorted(handled("g")) == ["a", "b", "b"]
+
+
+def test_the_record_of_a_partition_is_forgotten_with_the_partition():
+    by_partition()
+    handled("g")
+    groups.delete("g", partition={"order_id": "a"})
+    published("a")
+    assert handled("g") == ["a", "a", "a"]
+
+
+@pytest.mark.parametrize("apply_to", ["untouched", "all"])
+def test_a_restart_leaves_partitions_to_their_own_records(apply_to):
+    by_partition()
+    topics.restart(TOPIC, group="g", mode="all", apply_to=apply_to)
+    assert sorted(handled("g")) == ["a", "b", "b"]
+
+
+def test_a_partition_that_is_known_and_has_not_begun_begins_where_its_record_says():
+    channel()
+    published("a", "b", "a")
+    topics.subscribe(TOPIC, group="g", partition_by="order_id", handles=[OrderCreated])
+    groups.release(claim("g"))
+    topics.subscribe(TOPIC, group="g", partition={"order_id": "a"}, mode="position", at=3)
+    assert sorted(handled("g")) == ["a", "b"]
+
+
+def test_whoever_claims_a_topic_that_the_group_does_not_get_is_refused():
+    channel()
+    channel("other")
+    topics.subscribe(TOPIC, group="g", partition_by="order_id", handles=[OrderCreated])
+    published("a")
+    with pytest.raises(SubscriptionRefused, match="one order"):
+        topics.claim("other", group="g", worker="w")
+    groups.register("whole", partition_by="order_id", handled_types=[OrderCreated])
+    assert handled("whole") == ["a"]
+    with pytest.raises(SubscriptionRefused, match="whole log"):
+        topics.claim(TOPIC, group="whole", worker="w")
+
+
+def test_a_claim_of_an_ordered_group_by_topic_gets_the_earliest():
+    channel()
+    topics.subscribe(TOPIC, group="g", partition_by="order_id", handles=[OrderCreated])
+    published("a", "b", "c")
+    first = topics.claim(TOPIC, group="g", worker="w")
+    topics.claim(TOPIC, group="g", worker="w")
+    groups.release(first)
+    assert topics.claim(TOPIC, group="g", worker="w").messages[0].order_id == "a"

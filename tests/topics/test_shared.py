@@ -391,3 +391,69 @@ def test_a_batch_that_fails_gives_up_no_more_than_the_letter_that_was_in_it(emai
     groups.release(claimed, error=ValueError("all of them"))
     assert [letter.position for letter in DeadLetter.objects.open()] == [1]
     assert sorted(handled(email)) == ["c", "d"]
+
+
+def test_an_ack_of_nothing_that_is_left_takes_nothing_back(email):
+    published(*"ab")
+    claimed = claim(email, limit=1)
+    groups.ack(claimed)
+    assert ids(claim(email, ack=claimed.without(claimed.messages))) == ["b"]
+    assert claim(email, worker="w-2") is None
+
+
+def replaying(group: str) -> DeadLetter:
+    """A dead letter that is on its way."""
+    published("a")
+    give_up(group, "a")
+    dead_letters.replay(DeadLetter.objects.all())
+    letter = DeadLetter.objects.get()
+    assert letter.status == "replaying"
+    return letter
+
+
+@pytest.mark.parametrize("verb", ["remove", "force", "delete", "leave"])
+def test_a_letter_whose_way_has_ended_is_open_again(email, verb):
+    letter = replaying(email)
+    {
+        "remove": lambda: topics.remove_group(TOPIC, email),
+        "force": lambda: topics.force_complete(TOPIC, older_than=timedelta(0)),
+        "delete": lambda: topics.delete(TOPIC, force=True),
+        "leave": lambda: topics.configure(TOPIC, semantics="QUEUE", group="other", force=True),
+    }[verb]()
+    letter.refresh_from_db()
+    assert letter.status == "open"
+    foreseen = dead_letters.preview("replay", DeadLetter.objects.all()).count
+    assert dead_letters.replay(DeadLetter.objects.all()) == foreseen == (1 if verb == "force" else 0)
+
+
+def test_a_letter_of_an_ordered_group_comes_although_the_rest_was_passed_by_force():
+    channel()
+    topics.subscribe(TOPIC, group="g", partition_by="order_id", handles=[OrderCreated], retry=Retry(max_attempts=1))
+    published("a", "a")
+    groups.release(claim("g"), error=ValueError("a"))
+    dead_letters.replay(DeadLetter.objects.all())
+    topics.force_complete(TOPIC, older_than=timedelta(0))
+    claimed = claim("g")
+    assert [message.position for message in claimed.messages] == [1]
+    groups.ack(claimed)
+    assert DeadLetter.objects.get().status == "replayed"
+
+
+def test_a_discarded_letter_that_comes_with_the_rest_anyway_is_not_on_its_way(email):
+    published("a")
+    give_up(email, "a")
+    dead_letters.discard(DeadLetter.objects.all())
+    groups.seek(email, to=1)
+    groups.release(claim(email))
+    assert dead_letters.replay(DeadLetter.objects.all()) == 1
+    assert handled(email) == ["a"]
+    assert DeadLetter.objects.get().status == "replayed"
+
+
+def test_a_letter_of_a_type_that_was_given_up_is_open_again(email):
+    letter = replaying(email)
+    groups.register(email, kind="shared", handled_types=[OrderPaid], replace=True)
+    looking.forget()
+    assert claim(email) is None
+    letter.refresh_from_db()
+    assert letter.status == "open"

@@ -65,6 +65,16 @@ def test_a_dead_subscription_goes_on_when_its_worker_comes_back():
         eventually(lambda: effects("email") == [1])
 
 
+def test_a_dead_subscription_goes_on_also_with_a_worker_that_only_looks_now_and_then():
+    consumed("--group", "email")
+    topics.heartbeat(TOPIC, group="email")
+    TopicSubscription.objects.update(last_heartbeat_at=F("last_heartbeat_at") - timedelta(seconds=301))
+    topics.bury()
+    published("a")
+    consumed("--group", "email")
+    assert effects("email") == [1]
+
+
 def test_what_an_operator_has_cancelled_stays_so_when_workers_start():
     consumed("--group", "email")
     topics.cancel(TOPIC, group="email")

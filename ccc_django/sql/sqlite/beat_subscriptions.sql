@@ -3,7 +3,7 @@ UPDATE ccc_topic_subscriptions SET
     last_heartbeat_at = strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'),
     last_active_at = strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now'),
     status = CASE WHEN status = 'DEAD' THEN 'ACTIVE' ELSE status END
-WHERE group_name IN (SELECT value FROM json_each(%(groups)s)) AND status <> 'CANCELLED'
+WHERE group_name IN (SELECT value FROM json_each(%(groups)s)) AND status <> 'CANCELLED' AND partition_key = ''
   AND CASE WHEN %(only)s > 0
       THEN id = %(only)s
       ELSE status = 'DEAD' OR last_heartbeat_at IS NULL OR last_heartbeat_at <= strftime(

@@ -5,6 +5,6 @@ SELECT
     (SELECT (julianday('now') - julianday(max(taken_at))) * 86400.0 FROM ccc_samples),
     EXISTS (
         SELECT 1 FROM ccc_topic_subscriptions
-        WHERE status = 'ACTIVE' AND last_heartbeat_at IS NOT NULL
+        WHERE status = 'ACTIVE' AND partition_key = '' AND last_heartbeat_at IS NOT NULL
           AND last_heartbeat_at < strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '-' || heartbeat_timeout || ' seconds')
     )
