@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.db import Error
 
-from ccc_django import maintenance, topics, wording
+from ccc_django import maintenance, wording
 from ccc_django.conf import conf
 from ccc_django.worker import beating
 from ccc_django.worker.outside import outside
@@ -65,7 +65,7 @@ class Background:
         try:
             with outside():
                 elected = beating.beat(self.worker.name, self.worker.progress())
-                topics.beat(served.name for served in self.worker.served)
+                self.worker.beat()
         except Error as error:
             wording.not_beaten(worker=self.worker.name, error=wording.line_of(error))
             elected = False

@@ -23,6 +23,7 @@ from ccc_django.consumers.retries import repeating
 from ccc_django.errors import ClaimLost
 from ccc_django.groups import counting
 from ccc_django.groups.looking import look_at
+from ccc_django.models import ConsumerGroup
 from ccc_django.worker.background import Background
 from ccc_django.worker.counting import Count
 from ccc_django.worker.leases import Leases
@@ -105,6 +106,7 @@ class Worker:
         self.between = between  # called between two turns: to reload, to show
         self.parent = parent  # the process that supervises this one, if any does
         self.leases = Leases()
+        self.of_topics: list[str] = []
         self.started_at = time.monotonic()
 
     @property
@@ -120,7 +122,7 @@ class Worker:
         """Consume."""
         for served in self.served:
             declare(served.consumer)
-        self._beat()
+        self._find_topics()
         handled = [served.consumer.handled_types() for served in self.served]
         types = sorted({name for names in handled for name in names}) if all(handled) else []  # none is any
         waiting = Waiting(types)
@@ -230,10 +232,18 @@ class Worker:
             return
         served.held = None
 
-    def _beat(self) -> None:
-        """What has died goes on from the first turn on; somebody may look only now and then whether there is work."""
+    def _find_topics(self) -> None:
+        """Which groups have heartbeats; somebody may look only now and then whether there is work, and beats at once."""
+        names = [served.name for served in self.served]
         with suppress(Error):
-            topics.beat(served.name for served in self.served)
+            of_topics = ConsumerGroup.objects.filter(name__in=names, topics__isnull=False)
+            self.of_topics = [*of_topics.values_list("name", flat=True)]
+            self.beat()
+
+    def beat(self) -> None:
+        """The groups of topics are there; what has died goes on."""
+        if self.of_topics:
+            topics.beat(self.of_topics)
 
     def _count(self) -> None:
         """Write down what was counted so far; it is for people only."""
