@@ -233,7 +233,7 @@ class Worker:
         served.held = None
 
     def _find_topics(self) -> None:
-        """Which groups have heartbeats; somebody may look only now and then whether there is work, and beats at once."""
+        """Which groups have heartbeats; they are sent at once, for workers that only look now and then."""
         names = [served.name for served in self.served]
         with suppress(Error):
             of_topics = ConsumerGroup.objects.filter(name__in=names, topics__isnull=False)
