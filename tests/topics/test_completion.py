@@ -10,6 +10,7 @@ from django.utils import timezone
 from ccc_django import Event, Retry, groups, store, topics
 from ccc_django.errors import ClaimLost, SubscriptionRefused, UnknownTopic
 from ccc_django.models import ConsumerGroup, Delivery, GroupTopic, StoredMessage
+from ccc_django.topics import completing
 from tests.topics.orders import TOPIC, OrderCreated, OrderPaid, channel, claim, handled, published
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -212,3 +213,19 @@ def test_what_is_forced_is_complete_also_for_an_ordered_group_that_has_not_looke
     assert topics.progress(message).missing == ()
     topics.resume(TOPIC, group="by order")
     assert handled("by order") == []
+
+
+def test_a_group_that_leaves_while_messages_are_forced_holds_up_no_other(monkeypatch):
+    channel()
+    for group in ("leaving", "staying"):
+        topics.subscribe(TOPIC, group=group)
+    [message] = published("a")
+    newest = completing._newest
+
+    def after_it_has_left(*what):
+        topics.remove_group(TOPIC, "leaving")
+        return newest(*what)
+
+    monkeypatch.setattr(completing, "_newest", after_it_has_left)
+    assert topics.force_complete(TOPIC, older_than=timedelta(0)) == 1
+    assert topics.progress(message).is_complete

@@ -222,3 +222,13 @@ def test_what_a_group_does_not_handle_keeps_no_topic_open():
     published("a")
     topics.delete(TOPIC)
     assert not Topic.objects.exists()
+
+
+def test_whoever_gets_a_channel_by_a_namespace_is_named_with_that_before_it_becomes_a_queue():
+    channel(namespace="shop")
+    topics.subscribe(namespace="shop", group="audit")
+    with pytest.raises(SubscriptionRefused, match="audit by its subscription to namespace shop"):
+        topics.configure(TOPIC, semantics=QUEUE, group="other")
+    topics.configure("jobs", semantics=QUEUE)
+    with pytest.raises(TopicInUse, match=r"groups.delete\('jobs'\)"):
+        topics.remove_group("jobs", "jobs")
