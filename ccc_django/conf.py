@@ -48,6 +48,7 @@ class Conf:
     topics_strict = Setting(False)  # noqa: FBT003 - a default, not an argument
     default_subscription_mode = Setting("all")
     subscription_lookback = Setting(timedelta(0))
+    dead_grace = Setting(timedelta(days=7))
     health: Setting[dict[str, Any]] = Setting({})
 
 

@@ -10,16 +10,19 @@ from ccc_django.models import Sample, Worker
 
 SOON = 0.05  # seconds between two sweeps at least
 KEPT_SAMPLES = timedelta(days=7)
+PRUNING = timedelta(seconds=0.5)  # of one sweep
 BATCH = 10_000
 
 
 def sweep() -> float:
-    """Promote what is due, bury what is silent, sample groups, forget workers; the seconds until there is more."""
-    [(due_in, sampled_ago, is_silent)] = db.rows("sweep_due")
+    """Promote what is due, bury what is silent, prune, sample, forget workers; the seconds until there is more."""
+    [(due_in, sampled_ago, is_silent, retains)] = db.rows("sweep_due")
     while due_in is not None and due_in <= 0 and store.promote():
-        [(due_in, sampled_ago, is_silent)] = db.rows("sweep_due")
+        [(due_in, sampled_ago, is_silent, retains)] = db.rows("sweep_due")
     if is_silent:
         topics.bury()
+    if retains and not topics.prune_some(within=PRUNING):
+        due_in = 0.0  # there is more, and others have their turn first
     if sampled_ago is None or sampled_ago >= conf.sample_every:
         sample()
         _forget_old_samples()

@@ -63,6 +63,13 @@ steered = Line("topics", "steered", INFO, "%(group)s, %(scope)s: was %(was)s, is
 buried = Line("topics", "buried", WARNING, "%(subscription)s has sent no heartbeat for its time-out: it is dead.")
 removed = Line("topics", "removed", INFO, "%(group)s does not get %(scope)s any more.")
 forced = Line("topics", "forced", WARNING, "%(topic)s is complete by force up to %(position)d: %(count)d passed over.")
+pruned = Line("topics", "pruned", INFO, "%(topic)s: %(count)d messages were pruned, up to %(position)d.")
+lost_messages = Line(
+    "topics",
+    "lost_messages",
+    WARNING,
+    "%(group)s goes on with %(topic)s, and does not get what was pruned meanwhile, between %(first)d and %(last)d.",
+)
 topic_deleted = Line("topics", "topic_deleted", INFO, "The topic %(topic)s was deleted; its messages stay.")
 
 advanced = Line("advance", "advanced", DEBUG, "%(group)s advanced up to %(position)d.")

@@ -128,6 +128,11 @@ class Consumer:
         raise NotImplementedError
 
     @classmethod
+    def history_types(cls) -> tuple[str, ...]:
+        """The types whose history is read again from its beginning: they are never pruned."""
+        return ()
+
+    @classmethod
     def types_of(cls, verb: str) -> tuple[str, ...]:
         """The types that methods with this decorator take."""
         return tuple(sorted(cls.handlers.get(verb, ())))

@@ -48,6 +48,11 @@ class Decider(Evolving):
         """Commands that are decided and events that are followed up; the history is read when it is needed."""
         return tuple(sorted({*cls.types_of("decides"), *cls.types_of("reacts")}))
 
+    @classmethod
+    def history_types(cls) -> tuple[str, ...]:
+        """Everything that its decisions depend on."""
+        return cls.types_of("evolves")
+
     def decide(self, state: Any, command: Message) -> list[Action]:
         """What follows from a command; raises the DomainError that rejects it."""
         method = self.handlers.get("decides", {}).get(command.type)

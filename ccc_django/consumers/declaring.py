@@ -29,6 +29,7 @@ def declare(consumer: "AnyConsumer") -> None:
         handled_types=consumer.handled_types(),
         retry=options.retry,
         most_partitions=options.most_partitions,
+        evolved_types=consumer.history_types(),
     )
     if isinstance(consumer, type) and issubclass(consumer, Projector):
         Projection.objects.get_or_create(name=options.group, defaults={"live_version": consumer.version})

@@ -55,6 +55,10 @@ class FunctionConsumer:
         """The types of messages that wake this consumer."""
         return self.types
 
+    def history_types(self) -> tuple[str, ...]:
+        """A function reads no history."""
+        return ()
+
     def describe(self) -> str:
         """What it is for, in a line."""
         return first_line(self.function.__doc__)

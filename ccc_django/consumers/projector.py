@@ -45,6 +45,11 @@ class Projector(Evolving):
         """Everything that changes the state, or is followed up."""
         return tuple(sorted({*cls.types_of("evolves"), *cls.types_of("reacts")}))
 
+    @classmethod
+    def history_types(cls) -> tuple[str, ...]:
+        """One that is event-sourced reads all of it each time; others have their state."""
+        return cls.types_of("evolves") if cls.event_sourced else ()
+
     def load(self) -> Any:
         """The state of ``self.partition`` in tables of your own; None if there is none yet."""
         raise NotImplementedError(f"{type(self).__name__} has no load(): look at its tables.")

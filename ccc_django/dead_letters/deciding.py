@@ -80,7 +80,7 @@ def _in_batches(wanted: list[Wanted], decide: Callable[[list[int]], int], progre
 
 def _replay(pks: list[int], *, by: str, reason: str) -> int:
     places = _locked_places(pks)
-    replayable = _locked(pks, *REPLAYABLE)
+    replayable = _with_message(_locked(pks, *REPLAYABLE))
     delivered, open_already = _deliver([letter for letter in replayable if letter.group.kind == Kind.SHARED])
     _decide(delivered, LetterStatus.REPLAYING, by, reason)
     _decide(open_already, LetterStatus.REPLAYED, by, reason)  # it comes with the rest, after a seek
@@ -135,8 +135,16 @@ def _locked_places(pks: list[int]) -> dict[tuple[int, UUID], Place]:
 def _locked(pks: list[int], *statuses: LetterStatus) -> list[DeadLetter]:
     """Those letters that have such a status now."""
     letters = DeadLetter.objects.select_for_update(of=("self",)).filter(pk__in=pks, status__in=statuses)
-    with_kinds = letters.select_related("group").only("group_id", "partition_id", "position", "group__kind")
+    with_kinds = letters.select_related("group").only("group_id", "partition_id", "position", "status", "group__kind")
     return list(with_kinds.order_by("id"))
+
+
+def _with_message(letters: list[DeadLetter]) -> list[DeadLetter]:
+    """Without those that were discarded and whose message was pruned since; asked when they are locked."""
+    discarded = {letter.position for letter in letters if letter.status == LetterStatus.DISCARDED}
+    there = {*StoredMessage.objects.filter(position__in=discarded).values_list("position", flat=True)}
+    gone = discarded - there
+    return [letter for letter in letters if letter.status != LetterStatus.DISCARDED or letter.position not in gone]
 
 
 def _partition(letter: DeadLetter) -> tuple[int, UUID]:

@@ -118,7 +118,8 @@ def decidable(verb: Verb, letters: DeadLetterQuerySet) -> DeadLetterQuerySet:
     """Those of some letters that can be decided upon; what belongs nowhere any more cannot be delivered again."""
     if verb != "replay":
         return letters.open()
-    replayable = letters.replayable()
+    there = StoredMessage.objects.filter(position=OuterRef("position"))  # what was discarded may have been pruned
+    replayable = letters.replayable().filter(~Q(status=LetterStatus.DISCARDED) | Exists(there))
     in_partitions, in_topics = replayable.with_partition(), _with_place(replayable)
     return letters.filter(Q(pk__in=in_partitions.values("pk")) | Q(pk__in=in_topics.values("pk")))
 

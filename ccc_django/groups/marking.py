@@ -79,7 +79,7 @@ def _mark_full_on_sqlite(group_id: int, found: list[Found], last: int) -> list[i
 
 def mark_what_came_before(added: list[int], names: list[str], types: list[str], upto: int) -> list[int]:
     """A new partition has open work from messages that concern it and came before it; their lowest positions."""
-    needs = _partial_shapes(names, types) if added else []
+    needs = partial_shapes(names, types) if added else []
     if not needs:
         return []
     if db.is_sqlite():
@@ -91,7 +91,7 @@ def mark_what_came_before(added: list[int], names: list[str], types: list[str], 
     return [low for _, low, _ in ranges]
 
 
-def _partial_shapes(names: list[str], types: list[str]) -> list[tuple[int, int]]:
+def partial_shapes(names: list[str], types: list[str]) -> list[tuple[int, int]]:
     """Shapes that carry some attributes and not all, each with the numbers of those that it carries."""
     listed: dict[str, Any] = {"types": types, "names": names}
     if db.is_sqlite():

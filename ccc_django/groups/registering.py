@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from ccc_django.conf import conf
 from ccc_django.errors import KindChanged, PartitionChanged
 from ccc_django.expressions import Types, type_names
+from ccc_django.groups.keeping import keep
 from ccc_django.groups.lifecycle import CAUGHT_UP, FRESH_BATCH, free_claims
 from ccc_django.models import ConsumerGroup
 from ccc_django.models.consumer_group import Kind
@@ -24,15 +25,17 @@ def register(
     replace: bool = False,
     retry: Retry | None = None,
     most_partitions: int | None = None,
+    evolved_types: Types = (),
 ) -> ConsumerGroup:
     """Make a group, or let it handle more types; registering never takes a type away, unless with ``replace=True``.
 
     So two versions of code can run side by side. What is not given stays as it is. A shared group has no partitions,
-    gets what it subscribes to, and without any type all of it.
+    gets what it subscribes to, and without any type all of it. ``evolved_types`` are those whose history its consumer
+    reads again: they are never pruned.
     """
     listed = [partition_by] if isinstance(partition_by, str) else [*partition_by]
     names = sorted({*listed})
-    types = sorted({*type_names(handled_types)})
+    types, evolved = sorted({*type_names(handled_types)}), sorted({*type_names(evolved_types)})
     is_shared = Kind(kind) == Kind.SHARED
     _refuse(name, types, names, is_shared=is_shared)
     if most_partitions is not None and most_partitions < 1:
@@ -48,6 +51,7 @@ def register(
             },
         )
         group = made if is_new else ConsumerGroup.objects.select_for_update(no_key=True).get(pk=made.pk)
+        _keep_from_the_start(group, is_new=is_new)
         changes: dict[str, object] = {}
         if group.kind != kind:
             raise KindChanged(group.name, group.kind, Kind(kind))
@@ -60,8 +64,17 @@ def register(
         handles_all = is_shared and not (types and group.handled_types)
         more = [] if handles_all else sorted({*group.handled_types, *types})
         changes |= _handling(group, types if replace else more)
+        changes |= _evolving(group, evolved if replace else sorted({*group.evolved_types, *evolved}))
+        if "watermark" in changes:
+            keep(group.topics)
         _change(group, changes)
     return group
+
+
+def _keep_from_the_start(group: ConsumerGroup, *, is_new: bool) -> None:
+    """One that gets the whole log needs everything that is there when it comes."""
+    if is_new and group.kind == Kind.ORDERED:
+        keep(None)
 
 
 def _refuse(name: str, types: list[str], names: list[str], *, is_shared: bool) -> None:
@@ -101,6 +114,10 @@ def _handling(group: ConsumerGroup, types: list[str]) -> dict[str, object]:
             "catch_up_types": sorted(added | caught_up),
         }
     return changes
+
+
+def _evolving(group: ConsumerGroup, types: list[str]) -> dict[str, object]:
+    return {} if types == group.evolved_types else {"evolved_types": types}
 
 
 def _change(group: ConsumerGroup, changes: dict[str, object]) -> None:

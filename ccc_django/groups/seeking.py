@@ -13,6 +13,7 @@ from pydantic_core import from_json
 from ccc_django import dead_letters
 from ccc_django.conf import conf
 from ccc_django.groups import lifecycle
+from ccc_django.groups.keeping import keep
 from ccc_django.groups.looking import look_at
 from ccc_django.models import (
     ConsumerGroup,
@@ -41,6 +42,7 @@ def seek(name: str, *, to: Place, partition: Mapping[str, Any] | None = None) ->
     look_at(name).lower_to(0)
     with transaction.atomic(using=conf.database):
         group = lifecycle.locked(name)
+        keep(group.topics)
         if group.kind == Kind.SHARED and partition is None:
             seek_shared(group, lambda _: first)
         elif partition is None:
@@ -58,6 +60,7 @@ def reset(name: str, *, partition: Mapping[str, Any] | None = None, forget: bool
     look_at(name).lower_to(0)
     with transaction.atomic(using=conf.database):
         group = lifecycle.locked(name)
+        keep(group.topics)
         if partition is not None:
             _reset_partition(group, partition, forget=forget)
             return
@@ -153,6 +156,7 @@ def find_or_make(name: str, partition: Partition, *, first: int | None = None) -
         return
     with transaction.atomic(using=conf.database):
         group = lifecycle.locked(name)
+        keep(group.topics)
         if first is not None and offset.filter(replay_until=0).exists():  # it has not begun
             _seek_partition(group, partition, first)
         elif not offset.exists():

@@ -45,6 +45,8 @@ def build_batch(pk: int) -> PayloadIndex | None:
     with transaction.atomic(using=conf.database):
         if db.is_sqlite():
             db.rows("lock_append")  # become the writer before looking
+        else:
+            db.rows("share_pruning")  # or entries would be written of messages that are just deleted
         row = _mine(pk)
         if row is not None and row.status == Status.BUILDING:
             _index_next(row)

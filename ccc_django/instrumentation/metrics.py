@@ -96,7 +96,7 @@ def gauge(name: str, promise: str, labels: list[str], values: Iterable[tuple[Seq
 
 def of_the_log() -> dict[str, float]:
     """What there is to say about the log itself, each by a look at the end of an index."""
-    [(due_in, sampled_ago, _)] = db.rows("sweep_due")
+    [(due_in, sampled_ago, *_)] = db.rows("sweep_due")
     found = head.holders()
     longest = head.longest(found)
     figures: dict[str, Any] = {

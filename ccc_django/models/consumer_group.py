@@ -39,6 +39,8 @@ class ConsumerGroup(models.Model):
     ``start`` is the first position that is delivered, ``begins_at`` the same after a seek. ``topics`` are those that it
     gets by its subscriptions; None is the whole log. A new ``epoch`` fences every claim of an older one. Up to
     ``catch_up_to`` only ``catch_up_types`` are new. ``marking_*`` is where a batch that wakes many partitions goes on.
+    ``evolved_types`` are read again from the beginning, and never pruned. One that does not ``hold`` lets messages go
+    that it has not done; a session is a group whose one consumer says itself how far it is.
     """
 
     id = models.BigAutoField(_("id"), primary_key=True)
@@ -61,6 +63,9 @@ class ConsumerGroup(models.Model):
     marking_upto = models.BigIntegerField(_("marking up to"), default=0)
     marking_number = models.IntegerField(_("marking number"), default=0)
     marking_after = models.BigIntegerField(_("marking after"), default=0)
+    evolved_types = models.JSONField(_("evolved types"), default=list, blank=True)
+    is_session = models.BooleanField(_("session"), default=False, db_default=False)
+    holds = models.BooleanField(_("holds"), default=True, db_default=True, help_text=_("Messages are kept for it."))
     error_context = models.TextField(_("error context"), default="", blank=True)
     retry_at = models.DateTimeField(_("retry at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), db_default=Now())

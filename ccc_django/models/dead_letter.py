@@ -26,6 +26,7 @@ class LetterStatus(models.TextChoices):
     DISCARDED = "discarded", _("discarded")
 
 
+KEEPING = (LetterStatus.OPEN, LetterStatus.REPLAYING, LetterStatus.COMING)  # those whose message is not pruned
 REPLAYABLE = (LetterStatus.OPEN, LetterStatus.DISCARDED)  # those that are not on their way, and were not delivered
 
 
@@ -93,7 +94,10 @@ class DeadLetter(models.Model):
         constraints = (
             models.UniqueConstraint(fields=["group", "partition_id", "position"], name="ccc_dead_letters_message"),
         )
-        indexes = (models.Index(fields=["group", "status", "position"], name="ccc_dead_letters_status"),)
+        indexes = (
+            models.Index(fields=["group", "status", "position"], name="ccc_dead_letters_status"),
+            models.Index(fields=["position"], name="ccc_dead_letters_position"),
+        )
 
     def __str__(self) -> str:
         return f"{self.message_type} @ {self.position}"

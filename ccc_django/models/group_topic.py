@@ -13,7 +13,9 @@ class GroupTopic(models.Model):
     """A topic that a group gets: by which subscription, from where, and how far a shared group has made deliveries.
 
     ``is_touched`` says that it has got something, or that somebody has moved it: then no record moves it any more.
-    ``processed`` counts acks, a second late; it is for people, and nothing depends on it.
+    ``processed`` counts acks, a second late; it is for people, and nothing depends on it. Up to ``backfill_upto`` lies
+    what was there before the group came; ``backfill_rate`` bounds how many messages a second of it become deliveries.
+    Between ``lost_from`` and ``lost_to`` messages were pruned that it had not done.
     """
 
     id = models.BigAutoField(_("id"), primary_key=True)
@@ -28,6 +30,12 @@ class GroupTopic(models.Model):
     watermark = models.BigIntegerField(_("watermark"))
     is_touched = models.BooleanField(_("touched"), default=False, db_default=False)
     processed = models.BigIntegerField(_("processed"), default=0, db_default=0)
+    backfill_upto = models.BigIntegerField(_("backfill up to"), default=0, db_default=0)
+    backfill_rate = models.FloatField(_("backfill rate"), null=True, blank=True, help_text=_("Messages a second."))
+    backfilled_at = models.DateTimeField(_("backfilled at"), null=True, blank=True)
+    lost_from = models.BigIntegerField(_("lost from"), null=True, blank=True)
+    lost_to = models.BigIntegerField(_("lost to"), null=True, blank=True)
+    lost_at = models.DateTimeField(_("lost at"), null=True, blank=True)
 
     objects = LogManager["GroupTopic"]()
 

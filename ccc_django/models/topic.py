@@ -1,5 +1,7 @@
 """Topics table: named channels, each with queue or publish/subscribe semantics."""
 
+from typing import Self
+
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
@@ -16,10 +18,23 @@ class Semantics(models.TextChoices):
     PUB_SUB = semantics.PUB_SUB, _("publish/subscribe")
 
 
+class TopicQuerySet(models.QuerySet["Topic"]):
+    """Some of them."""
+
+    def retained(self) -> Self:
+        """Those whose messages are not kept for ever."""
+        return self.filter(models.Q(retention__isnull=False) | models.Q(unsubscribed_retention__isnull=False))
+
+
+TopicManager = LogManager.from_queryset(TopicQuerySet)
+
+
 class Topic(models.Model):
     """What a topic is. Messages name it; whoever subscribes to its namespace or task gets it too.
 
-    ``group_name`` is the single group of a queue. ``retention`` None keeps everything.
+    ``group_name`` is the single group of a queue. ``retention`` None keeps everything; ``unsubscribed_retention`` is in
+    its place where nobody has subscribed. ``keep_partial`` bounds how long messages are kept for partitions to come.
+    Up to ``pruned_upto`` only what had a reason was kept.
     """
 
     id = models.BigAutoField(_("id"), primary_key=True)
@@ -29,10 +44,15 @@ class Topic(models.Model):
     task = models.CharField(_("task"), max_length=MAX_NAME, default="", blank=True)
     group_name = models.CharField(_("group"), max_length=MAX_NAME, default="", blank=True)
     retention = models.DurationField(_("retention"), null=True, blank=True)
+    unsubscribed_retention = models.DurationField(_("retention without subscribers"), null=True, blank=True)
+    keep_partial = models.DurationField(_("keep partial messages"), null=True, blank=True)
+    pruned_upto = models.BigIntegerField(_("pruned up to"), default=0, db_default=0)
+    pruned = models.BigIntegerField(_("pruned"), default=0, db_default=0)
+    pruned_at = models.DateTimeField(_("pruned at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), db_default=Now())
     updated_at = models.DateTimeField(_("updated at"), db_default=Now())
 
-    objects = LogManager["Topic"]()
+    objects = TopicManager()
 
     class Meta:
         db_table = "ccc_topics"

@@ -56,7 +56,7 @@ class TopicSubscription(models.Model):
     """A group's recorded relation to a topic, to what is in a namespace or of a task, or to one partition of a topic.
 
     ``start_position`` is the first position that is delivered. The first mode wins: it is changed by a restart alone.
-    Without any heartbeat so far nobody expects one.
+    Without any heartbeat so far nobody expects one. ``died_at`` is when somebody noticed that none came any more.
     """
 
     id = models.BigAutoField(_("id"), primary_key=True)
@@ -75,6 +75,7 @@ class TopicSubscription(models.Model):
     heartbeat_interval = models.IntegerField(_("heartbeat interval"), default=60, help_text=_("Seconds."))
     heartbeat_timeout = models.IntegerField(_("heartbeat time-out"), default=300, help_text=_("Seconds."))
     last_heartbeat_at = models.DateTimeField(_("last heartbeat at"), null=True, blank=True)
+    died_at = models.DateTimeField(_("died at"), null=True, blank=True)
 
     objects = TopicSubscriptionManager()
 

@@ -1,8 +1,10 @@
--- beat_subscriptions: groups are there; what was dead goes on. Written where half of the interval is over, or for one record.
+-- beat_subscriptions: groups are there. Written where half of the interval is over, or for one record.
+-- What is dead goes on only where nobody can prune what it needs.
 WITH due AS MATERIALIZED (
     SELECT id
     FROM ccc_topic_subscriptions
     WHERE group_name = ANY ((SELECT %(groups)s)::text[]) AND status <> 'CANCELLED' AND partition_key = ''
+      AND (status <> 'DEAD' OR (SELECT %(revives)s::boolean))
       AND CASE WHEN (SELECT %(only)s::bigint) > 0
           THEN id = (SELECT %(only)s::bigint)
           ELSE status = 'DEAD' OR last_heartbeat_at IS NULL

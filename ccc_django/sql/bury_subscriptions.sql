@@ -7,7 +7,7 @@ WITH silent AS MATERIALIZED (
     ORDER BY id
     FOR NO KEY UPDATE SKIP LOCKED
 )
-UPDATE ccc_topic_subscriptions AS buried SET status = 'DEAD'
+UPDATE ccc_topic_subscriptions AS buried SET status = 'DEAD', died_at = statement_timestamp()
 FROM silent
 WHERE buried.id = silent.id
 RETURNING buried.group_name, buried.topic, buried.namespace, buried.task

@@ -1,5 +1,5 @@
 -- dead_subscriptions: what of some groups is dead, or of one record, and will go on with the next heartbeat.
-SELECT group_name, topic, namespace, task
+SELECT id, group_name, topic, namespace, task
 FROM ccc_topic_subscriptions
 WHERE status = 'DEAD' AND partition_key = '' AND group_name = ANY ((SELECT %(groups)s)::text[])
   AND ((SELECT %(only)s::bigint) = 0 OR id = (SELECT %(only)s::bigint))

@@ -6,7 +6,7 @@ from django.core.management.color import no_style
 from ccc_django import db, declared
 from ccc_django.consumers import declaring
 from ccc_django.groups import counting, looking
-from ccc_django.topics import claiming
+from ccc_django.topics import claiming, pruning
 
 
 def clear() -> None:
@@ -22,4 +22,5 @@ def clear() -> None:
     looking.forget()
     counting.forget()
     claiming.forget()
+    pruning.forget()
     declaring.forget()

@@ -7,6 +7,7 @@ from ccc_django.topics.configuring import configure
 from ccc_django.topics.figures import GroupHealth, fan_out, health
 from ccc_django.topics.heartbeats import beat, bury, heartbeat
 from ccc_django.topics.previewing import Preview, preview
+from ccc_django.topics.pruning import Pruned, prune, prune_some
 from ccc_django.topics.publishing import publish
 from ccc_django.topics.removing import delete, remove_group
 from ccc_django.topics.restarting import restart
@@ -19,6 +20,7 @@ __all__ = [
     "GroupHealth",
     "Preview",
     "Progress",
+    "Pruned",
     "beat",
     "bury",
     "cancel",
@@ -32,6 +34,8 @@ __all__ = [
     "pause",
     "preview",
     "progress",
+    "prune",
+    "prune_some",
     "publish",
     "remove_group",
     "restart",

@@ -48,7 +48,9 @@ def progress(message: Message) -> Progress:
     position, topic = message.position, message.envelope.topic
     if position is None:
         raise ValueError("A message that is not in the log has come nowhere: publish it.")
-    places = GroupTopic.objects.filter(topic=topic, start__lte=position, subscription__status__in=LIVE)
+    places = GroupTopic.objects.filter(
+        topic=topic, start__lte=position, subscription__status__in=LIVE, group__holds=True
+    )
     found = [*places.select_related("group").order_by("group__name")]
     missing = tuple(place.group.name for place in found if not _is_done(place, message.type, position))
     return Progress(required=tuple(place.group.name for place in found), missing=missing)

@@ -28,7 +28,7 @@ class Unchanged(Enum):
 UNCHANGED: Final = Unchanged.UNCHANGED
 
 
-def configure(
+def configure(  # noqa: PLR0913 - everything that a topic is
     name: str,
     *,
     semantics: str | None = None,
@@ -36,14 +36,21 @@ def configure(
     task: str | None = None,
     group: str | None = None,
     retention: timedelta | Unchanged | None = UNCHANGED,
+    unsubscribed_retention: timedelta | Unchanged | None = UNCHANGED,
+    keep_partial: timedelta | Unchanged | None = UNCHANGED,
     force: bool = False,
 ) -> Topic:
     """Make a topic, or change it; what is not given stays as it is, and a new topic is a queue.
 
     A queue has one group, named after it unless ``group`` says otherwise, that begins at the beginning. Semantics do
     not change while messages are open, unless with ``force=True``: ``topics.preview`` says what that would do.
+    Messages that everybody has done are pruned when they are older than ``retention``; where nobody has subscribed,
+    than ``unsubscribed_retention``. None keeps them. What partitions to come may need is kept for ``keep_partial``.
     """
-    given = _given(name, semantics, namespace, task, retention)
+    lengths = {
+        "retention": retention, "unsubscribed_retention": unsubscribed_retention, "keep_partial": keep_partial,
+    }  # fmt: skip
+    given = _given(name, semantics, namespace, task, lengths)
     with transaction.atomic(using=conf.database):
         scopes.lock()
         topic = Topic.objects.select_for_update(no_key=True).filter(name=name).first()
@@ -66,7 +73,11 @@ def configure(
 
 
 def _given(
-    name: str, semantics: str | None, namespace: str | None, task: str | None, retention: timedelta | Unchanged | None
+    name: str,
+    semantics: str | None,
+    namespace: str | None,
+    task: str | None,
+    lengths: dict[str, timedelta | Unchanged | None],
 ) -> dict[str, Any]:
     if not name or len(name) > MAX_NAME:
         raise ValueError(f"{name!r}: a topic has a name, of {MAX_NAME} characters at most.")
@@ -74,10 +85,11 @@ def _given(
         raise ValueError(f"{semantics!r} is no semantics: {', '.join(Semantics.values)}.")
     given: dict[str, Any] = {"semantics": semantics, "namespace": namespace, "task": task}
     given = {what: value for what, value in given.items() if value is not None}
-    if retention is not UNCHANGED:
-        if retention is not None and (not isinstance(retention, timedelta) or retention <= timedelta(0)):
-            raise ValueError(f"retention={retention!r}: a length of time, or None to keep everything.")
-        given["retention"] = retention
+    for what, length in lengths.items():
+        if length is not UNCHANGED:
+            if length is not None and (not isinstance(length, timedelta) or length <= timedelta(0)):
+                raise ValueError(f"{what}={length!r}: a length of time, or None to keep everything.")
+            given[what] = length
     return given
 
 

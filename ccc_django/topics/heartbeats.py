@@ -3,10 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.db import transaction
 from pydantic_core import to_json
 
 from ccc_django import db, wording
+from ccc_django.conf import conf
 from ccc_django.models import TopicSubscription
+from ccc_django.topics.losing import go_on
 from ccc_django.topics.records import record_of
 from ccc_django.topics.scopes import Scope
 
@@ -36,6 +39,15 @@ def bury() -> list[str]:
 def _beat(groups: list[str], *, only: int) -> None:
     """Subscriptions that are due, in the order of ids; a single one at once."""
     called: dict[str, Any] = {"groups": to_json(groups).decode() if db.is_sqlite() else groups, "only": only}
-    dead, _ = db.in_one_trip(("dead_subscriptions", called), ("beat_subscriptions", called))
-    for group, topic, namespace, task in dead:
+    dead, _ = db.in_one_trip(("dead_subscriptions", called), ("beat_subscriptions", called | {"revives": False}))
+    if dead:
+        _revive([id for id, *_ in dead], called)
+    for _, group, topic, namespace, task in dead:
         wording.revived(group=group, scope=str(Scope(topic=topic, namespace=namespace, task=task)))
+
+
+def _revive(dead: list[int], called: dict[str, Any]) -> None:
+    """Nobody prunes what they need before all can see that they live."""
+    with transaction.atomic(using=conf.database):
+        go_on(dead)
+        db.rows("beat_subscriptions", **called, revives=True)

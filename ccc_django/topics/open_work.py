@@ -7,8 +7,10 @@ from ccc_django.models.topic_subscription import LIVE
 
 def open_groups(topic: str) -> list[str]:
     """Groups that have open messages of a topic, as far as anybody waits for them, by name."""
-    places = GroupTopic.objects.filter(topic=topic, subscription__status__in=LIVE).select_related("group")
-    return [place.group.name for place in places.order_by("group__name") if has_open_messages(place)]
+    places = GroupTopic.objects.filter(topic=topic, subscription__status__in=LIVE, group__holds=True)
+    return [
+        place.group.name for place in places.select_related("group").order_by("group__name") if has_open_messages(place)
+    ]
 
 
 def has_open_messages(place: GroupTopic) -> bool:

@@ -57,6 +57,7 @@ def delete(name: str, *, force: bool = False) -> None:
             )
         records = TopicSubscription.objects.filter(topic=name)
         concerned = {*records.values_list("group_name", flat=True), *_by_more()}
+        scopes.lock_groups(concerned)  # before the topic's row, for which they may wait
         records.delete()
         topic.delete()
         scopes.resolve_all(concerned)

@@ -8,6 +8,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest, Now
 
 from ccc_django.conf import conf
+from ccc_django.groups.keeping import keep
 from ccc_django.groups.lifecycle import CAUGHT_UP, FREE, FRESH_BATCH, locked
 from ccc_django.groups.looking import forget
 from ccc_django.groups.seeking import begin_as_subscribed, seek_group, seek_shared
@@ -45,6 +46,7 @@ def restart(
         scopes.lock()
         known = locked(group)
         record = record_of(group, scope)
+        keep(known.topics)
         columns = start.columns()
         first = columns["start_position"]
         TopicSubscription.objects.filter(pk=record.pk).update(**columns)

@@ -12,6 +12,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from ccc_django import db, dead_letters
+from ccc_django.groups.keeping import keep
 from ccc_django.groups.lifecycle import CAUGHT_UP, FRESH_BATCH, forget_progress, free_claims
 from ccc_django.groups.seeking import begin_as_subscribed
 from ccc_django.models import ConsumerGroup, GroupTopic, Topic, TopicSubscription
@@ -58,13 +59,19 @@ def lock() -> None:
 
 def resolve_all(names: Iterable[str]) -> None:
     """Look again which subscription decides, for some groups."""
-    for group in ConsumerGroup.objects.select_for_update(no_key=True).filter(name__in=[*names]).order_by("pk"):
+    for group in lock_groups(names):
         resolve(group)
+
+
+def lock_groups(names: Iterable[str]) -> list[ConsumerGroup]:
+    """Some groups, which nobody else changes until the transaction ends."""
+    return [*ConsumerGroup.objects.select_for_update(no_key=True).filter(name__in=[*names]).order_by("pk")]
 
 
 def resolve(group: ConsumerGroup) -> None:
     """Look again which topics a group gets, and by which subscription; its row is locked, and the topics are."""
     deciding = _deciding(group)
+    keep(deciding)
     places = {place.topic: place for place in GroupTopic.objects.filter(group=group)}
     gone = [place.pk for topic, place in places.items() if topic not in deciding]
     dead_letters.drop(group.pk, gone)

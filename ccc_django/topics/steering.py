@@ -10,7 +10,9 @@ from ccc_django import wording
 from ccc_django.conf import conf
 from ccc_django.errors import SubscriptionRefused
 from ccc_django.models import TopicSubscription
+from ccc_django.models.topic_subscription import LIVE
 from ccc_django.models.topic_subscription import SubscriptionStatus as Status
+from ccc_django.topics.losing import go_on
 from ccc_django.topics.records import record_of
 from ccc_django.topics.scopes import Scope
 
@@ -39,6 +41,8 @@ def _put(group: str, scope: Scope, status: Status, unless: Iterable[Status] = ()
         if record.status in {*unless}:
             raise SubscriptionRefused(f"{group} has cancelled {scope}: subscribe again first.")
         if record.status != status:
+            if status in LIVE and record.status not in LIVE:
+                go_on([record.pk])
             beaten = Case(When(last_heartbeat_at__isnull=False, then=Now()), default=F("last_heartbeat_at"))
             TopicSubscription.objects.filter(pk=record.pk).update(
                 status=status, last_active_at=Now(), last_heartbeat_at=beaten

@@ -22,6 +22,7 @@ from ccc_django.partitions import Partition
 from ccc_django.retry import Retry
 from ccc_django.topics import scopes
 from ccc_django.topics.configuring import configure
+from ccc_django.topics.losing import go_on
 from ccc_django.topics.scopes import Scope
 from ccc_django.topics.starts import At, Start
 
@@ -179,6 +180,7 @@ def _recorded_for_partition(
 def _revived(record: TopicSubscription) -> TopicSubscription:
     """What was cancelled or has died goes on where it stood; what is paused stays so."""
     if record.status in ENDED:
+        go_on([record.pk])
         beaten = Case(When(last_heartbeat_at__isnull=False, then=Now()), default=F("last_heartbeat_at"))
         TopicSubscription.objects.filter(pk=record.pk).update(
             status=SubscriptionStatus.ACTIVE, last_active_at=Now(), last_heartbeat_at=beaten

@@ -1,0 +1,48 @@
+"""Losing: what is pruned although a group had not done it, because nothing is kept for it any more, is recorded."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import F
+from django.db.models.functions import Now
+from pydantic_core import to_json
+
+from ccc_django import db, wording
+from ccc_django.groups.keeping import keep
+from ccc_django.models import GroupTopic
+from ccc_django.topics.needing import Need
+
+Range = tuple[str, int, int]  # a type, and between which positions
+
+
+def lose(losing: Iterable[Need], gone: list[Range], *, after: int, upto: int) -> None:
+    """Record for each group between which positions it has lost messages; what it had open of them is open no more."""
+    losers = [need for need in losing if need.first <= upto]
+    for need in losers:
+        ours = [(first, last) for message_type, first, last in gone if not need.types or message_type in need.types]
+        lost = [(max(first, need.first), last) for first, last in ours if last >= need.first]
+        if lost and need.place is not None and not need.only_looks:
+            _record(need.place, min(first for first, _ in lost), max(last for _, last in lost))
+    places = [need.place for need in losers if need.is_shared]
+    if places and gone:
+        listed: Any = to_json(places).decode() if db.is_sqlite() else places
+        db.rows("drop_pruned_deliveries", places=listed, after=after, upto=upto)
+
+
+def _record(pk: int, first: int, last: int) -> None:
+    """A gap from before it was last active is history; otherwise they become one."""
+    place = GroupTopic.objects.select_related("subscription").get(pk=pk)
+    is_same = place.lost_at is not None and place.lost_at >= place.subscription.last_active_at
+    place.lost_from = min(first, place.lost_from or first) if is_same else first
+    place.lost_to = max(last, place.lost_to or last) if is_same else last
+    place.save(update_fields=["lost_from", "lost_to"])
+    GroupTopic.objects.filter(pk=place.pk).update(lost_at=Now())
+
+
+def go_on(subscriptions: Iterable[int]) -> None:
+    """Messages are kept again for subscriptions that had ended; they are told what they will not get."""
+    places = GroupTopic.objects.filter(subscription_id__in=[*subscriptions])
+    keep(places.values_list("topic", flat=True))
+    lost = places.filter(lost_at__gte=F("subscription__last_active_at"))  # in a later statement: nobody prunes now
+    for place in lost.select_related("group"):
+        wording.lost_messages(group=place.group.name, topic=place.topic, first=place.lost_from, last=place.lost_to)

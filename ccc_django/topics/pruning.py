@@ -1,0 +1,136 @@
+"""Prune: messages that are old and that nobody needs any more leave the log, batch by batch."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from ccc_django import db
+from ccc_django.conf import conf
+from ccc_django.errors import UnknownTopic
+from ccc_django.models import Topic
+from ccc_django.topics.batches import batch, foreseen
+
+WHOLE = 3_600.0  # seconds until a process looks through a topic from its beginning again
+
+_places: dict[tuple[str, str], tuple[int, float]] = {}  # how far this process is in a topic, and until when
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """What was pruned of a topic, or would be, and what is left of it.
+
+    ``held_by`` are groups that messages are kept for which are old enough to go. ``is_complete`` is False if somebody
+    else prunes it, or if the time was over.
+    """
+
+    topic: str
+    retention: timedelta | None = None
+    count: int = 0
+    oldest_kept: int | None = None
+    oldest_kept_at: datetime | None = None
+    held_by: tuple[str, ...] = ()
+    is_complete: bool = True
+
+
+Progress = Callable[[Pruned], object]  # told after every batch
+
+
+def prune(
+    *names: str, dry_run: bool = False, within: timedelta | None = None, progress: Progress | None = None
+) -> list[Pruned]:
+    """Delete what is older than its topic's retention and needed by nobody, of some topics or of all that have one.
+
+    A dry run counts, and changes nothing. ``within`` bounds the time; whoever calls again goes on.
+    """
+    look = Look(dry_run=dry_run, deadline=_deadline(within), progress=progress)
+    return [look.through(topic).said for topic in _topics(names)]
+
+
+def prune_some(*, within: timedelta) -> bool:
+    """Go on where this process was, for a time; False if there is more to do.
+
+    What was kept for a reason is looked at again once an hour, from the beginning.
+    """
+    look, is_done = Look(deadline=_deadline(within)), True
+    for topic in _topics(()):
+        place = (conf.database, topic.name)
+        after, whole_at = _places.get(place, (0, 0.0))
+        if time.monotonic() >= whole_at:
+            after, whole_at = 0, time.monotonic() + WHOLE
+        if look.is_over:
+            return False
+        if db.rows("first_of_topic", topic=topic.name, after=after):
+            found = look.through(topic, after)
+            _places[place] = (found.reached, whole_at)
+            is_done &= found.said.is_complete or found.is_busy
+    return is_done
+
+
+def forget() -> None:
+    """Remember nothing."""
+    _places.clear()
+
+
+def _topics(names: Iterable[str]) -> list[Topic]:
+    if not names:
+        return [*Topic.objects.retained().order_by("name")]
+    known = {topic.name: topic for topic in Topic.objects.filter(name__in=[*names])}
+    for name in names:
+        if name not in known:
+            raise UnknownTopic(name)
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+def _deadline(within: timedelta | None) -> float | None:
+    return None if within is None else time.monotonic() + within.total_seconds()
+
+
+class Seen(NamedTuple):
+    """What a look has come to; up to where everything is old; and whether somebody else is at it."""
+
+    said: Pruned
+    reached: int
+    is_busy: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """A look through topics, which prunes them, or only counts."""
+
+    dry_run: bool = False
+    deadline: float | None = None
+    progress: Progress | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is no more time."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def through(self, topic: Topic, after: int = 0) -> Seen:
+        """Batch by batch, until nothing is old any more, or nothing of it may go."""
+        said = Pruned(topic=topic.name)
+        first_kept = first_young = None
+        while True:
+            found = foreseen(topic, after) if self.dry_run else batch(topic, after, first_young)
+            said = replace(said, retention=found.retention, count=said.count + found.count, held_by=found.held_by)
+            first_kept, first_young = first_kept or found.first_kept, first_young or found.first_young
+            after = max(after, found.last)
+            if self.progress is not None:
+                self.progress(said)
+            if not found.has_more or found.is_busy or self.is_over:
+                break
+        said = replace(said, is_complete=not (found.has_more or found.is_busy))
+        oldest = _first(topic.name, (first_kept or after + 1) - 1 if self.dry_run else 0)
+        said = replace(said, oldest_kept=oldest[0], oldest_kept_at=oldest[1])
+        return Seen(said, after if first_young is None else first_young - 1, found.is_busy)
+
+
+def _first(topic: str, after: int) -> tuple[int | None, datetime | None]:
+    found = db.rows("first_of_topic", topic=topic, after=after)
+    if not found:
+        return None, None
+    [(position, time_of_it)] = found
+    at = datetime.fromisoformat(time_of_it) if isinstance(time_of_it, str) else time_of_it
+    return position, at.astimezone(UTC)
