@@ -22,6 +22,9 @@ CCCError
 ├── PartitionChanged      a group with progress cannot be partitioned anew
 ├── NoPartition           a dead letter of too many partitions cannot be delivered again to one
 ├── ClaimLost             somebody else has the partition, or it was reset: nothing has changed
+├── NothingToCommit       a session has polled nothing since its last commit
+├── SessionClosed         a session that was closed is used
+├── WrongThread           a session is used by another thread than the one that has opened it
 ├── PartitionBusy         a command could not be handled at once; it is in the log, and workers will
 ├── CommandFailed         a command that a worker has given up: it is a dead letter
 ├── GroupTaken            two consumers claim one group
@@ -202,6 +205,18 @@ class ClaimLost(CCCError):
 
     def __reduce__(self) -> "tuple[type[ClaimLost], tuple[Any, ...]]":
         return type(self), (self.claim,)
+
+
+class NothingToCommit(CCCError):
+    """A session has polled nothing since its last commit, or its last seek."""
+
+
+class SessionClosed(CCCError):
+    """A session that was closed is used."""
+
+
+class WrongThread(CCCError):
+    """A session is used by another thread, or process, than the one that has opened it."""
 
 
 class DomainError(Exception):

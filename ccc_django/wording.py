@@ -63,6 +63,12 @@ steered = Line("topics", "steered", INFO, "%(group)s, %(scope)s: was %(was)s, is
 buried = Line("topics", "buried", WARNING, "%(subscription)s has sent no heartbeat for its time-out: it is dead.")
 removed = Line("topics", "removed", INFO, "%(group)s does not get %(scope)s any more.")
 forced = Line("topics", "forced", WARNING, "%(topic)s is complete by force up to %(position)d: %(count)d passed over.")
+backfill_cancelled = Line(
+    "topics",
+    "backfill_cancelled",
+    INFO,
+    "%(group)s does not get what was in %(topic)s before it came, from %(position)d on: %(count)d passed over.",
+)
 pruned = Line("topics", "pruned", INFO, "%(topic)s: %(count)d messages were pruned, up to %(position)d.")
 lost_messages = Line(
     "topics",

@@ -40,12 +40,12 @@ def _expand(group: int, types: list[str], upto: int, most: int) -> db.Row:
 def _on_sqlite(group: int, types: list[str], upto: int, most: int) -> db.Row:
     """One topic after the other."""
     count, lows, reached = 0, [], []
-    wanted: dict[str, Any] = {"types": to_json(types).decode(), "every": not types, "upto": upto, "most": most}
-    for place, topic, watermark in db.rows("places_of_group", group=group, upto=upto):
-        found = db.rows("positions_of_topic", topic=topic, after=watermark, **wanted)
+    wanted: dict[str, Any] = {"types": to_json(types).decode(), "every": not types, "upto": upto}
+    for place, topic, watermark, some in db.rows("places_of_group", group=group, upto=upto, most=most):
+        found = db.rows("positions_of_topic", topic=topic, after=watermark, most=some, **wanted)
         handled = [position for position, is_handled in found if is_handled]
         db.in_one_trip(("insert_delivery", [(place, position) for position in handled]))
-        reached.append(found[-1][0] if len(found) >= most else upto)
+        reached.append(found[-1][0] if len(found) >= some else upto)
         db.rows("pass_place", id=place, position=reached[-1], has_some=bool(found))
         count += len(found)
         lows += handled[:1]

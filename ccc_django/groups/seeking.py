@@ -80,7 +80,7 @@ def seek_shared(group: ConsumerGroup, first_of: Callable[[GroupTopic], int], top
     for place in places.filter(topic=topic) if topic else places:
         first = first_of(place)
         dead_letters.drop(group.pk, [place.pk])
-        GroupTopic.objects.filter(pk=place.pk).update(watermark=first - 1, is_touched=True)
+        GroupTopic.objects.filter(pk=place.pk).update(watermark=first - 1, is_touched=True, backfill_upto=head())
         dead_letters.pass_by(group.pk, place.topic, first)
     ConsumerGroup.objects.filter(pk=group.pk).update(epoch=F("epoch") + 1, updated_at=Now())
     lifecycle.free_claims(group)

@@ -1,3 +1,4 @@
+-- is_prunable: whether a message of a range is old, and neither of a type that is kept, nor a dead letter, nor needed by a partition to come.
 message.appended_at < statement_timestamp() - (SELECT %(age)s::float8) * interval '1 second'
   AND message.message_type <> ALL ((SELECT %(kept_types)s)::text[])
   AND CASE

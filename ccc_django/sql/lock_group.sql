@@ -6,5 +6,5 @@ SELECT
     marking_upto, marking_number, marking_after, topics::text, set_config('jit', 'off', true),
     CASE WHEN (SELECT %(lazy)s::boolean) THEN set_config('synchronous_commit', 'off', true) END
 FROM ccc_consumer_groups
-WHERE name = (SELECT %(name)s::text) AND kind = 'ordered'
+WHERE name = (SELECT %(name)s::text) AND kind = 'ordered' AND NOT is_session
 FOR NO KEY UPDATE SKIP LOCKED

@@ -85,7 +85,7 @@ def _followed(
     sought: Sought, after: int, last: int | None, stop: Callable[[], bool], *, forever: bool
 ) -> Iterator[Message]:
     with ExitStack() as resources:
-        wait = resources.enter_context(_waiting()) if forever else None  # before the first look: no call is missed
+        wait = resources.enter_context(waiting()) if forever else None  # before the first look: no call is missed
         if last is not None:
             after = _before_last(sought, last)
         while True:
@@ -105,7 +105,7 @@ def _before_last(sought: Sought, count: int) -> int:
 
 
 @contextmanager
-def _waiting() -> Iterator[Callable[[float], object]]:
+def waiting() -> Iterator[Callable[[float], object]]:
     """Something that waits until messages of any type may have come: one of another type may hold back ours."""
     if not conf.listen and not db.is_sqlite():
         yield time.sleep

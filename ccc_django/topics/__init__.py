@@ -1,6 +1,7 @@
 """Topics: named channels, as queues or publish/subscribe, and groups that subscribe to them."""
 
 from ccc_django.semantics import PUB_SUB, QUEUE
+from ccc_django.topics.backfilling import Backfill, backfill, backfill_status, cancel_backfill, limit_backfill
 from ccc_django.topics.claiming import claim
 from ccc_django.topics.completing import Progress, force_complete, progress
 from ccc_django.topics.configuring import configure
@@ -17,13 +18,17 @@ from ccc_django.topics.subscribing import subscribe
 __all__ = [
     "PUB_SUB",
     "QUEUE",
+    "Backfill",
     "GroupHealth",
     "Preview",
     "Progress",
     "Pruned",
+    "backfill",
+    "backfill_status",
     "beat",
     "bury",
     "cancel",
+    "cancel_backfill",
     "claim",
     "configure",
     "delete",
@@ -31,6 +36,7 @@ __all__ = [
     "force_complete",
     "health",
     "heartbeat",
+    "limit_backfill",
     "pause",
     "preview",
     "progress",

@@ -161,7 +161,7 @@ class Gone(NamedTuple):
 def _gone(parameters: dict[str, Any], *, is_listed: bool) -> list[Gone]:
     if not db.is_sqlite():
         rows = db.rows("prune_messages", **parameters, listed=is_listed)
-        return [Gone(*row[:4], row[4] or []) for row in rows]
+        return [Gone(each, number, first, last, at or []) for each, number, first, last, at in rows]
     by_type: dict[str, list[int]] = {}
     for message_type, position in db.rows("prune_messages", **parameters):
         by_type.setdefault(message_type, []).append(position)

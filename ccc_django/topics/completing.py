@@ -99,7 +99,7 @@ def force_complete(topic: str, *, older_than: timedelta, group: str | None = Non
             known = ConsumerGroup.objects.select_for_update(no_key=True).filter(pk=place.group_id).first()
             current = GroupTopic.objects.filter(pk=place.pk).first()
             if known is not None and current is not None:  # it may have left meanwhile
-                passed += (_pass_shared if known.kind == Kind.SHARED else _pass_ordered)(known, current, upto)
+                passed += (_pass_shared if known.kind == Kind.SHARED else pass_ordered)(known, current, upto)
     if passed:
         wording.forced(topic=topic, position=upto, count=passed)
     return passed
@@ -134,7 +134,7 @@ def _pass_shared(group: ConsumerGroup, place: GroupTopic, upto: int) -> int:
     return passed + count
 
 
-def _pass_ordered(group: ConsumerGroup, place: GroupTopic, upto: int) -> int:
+def pass_ordered(group: ConsumerGroup, place: GroupTopic, upto: int) -> int:
     """Partitions go on behind the position; those to come begin there. It has one order over all of its topics."""
     behind = group.offsets.filter(last_position__lt=upto)
     coming = StoredMessage.objects.filter(topic=place.topic, position__gt=group.watermark, position__lte=upto)

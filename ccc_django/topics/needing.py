@@ -71,7 +71,7 @@ class Needs:
 
     def retention(self, topic: Topic) -> timedelta | None:
         """How long messages are kept; a topic that nobody has subscribed to has its own."""
-        subscribed = any(need.place is not None and not need.only_looks for need in self.of)
+        subscribed = any(need.place is not None for need in self.of)
         return topic.retention if subscribed else topic.unsubscribed_retention
 
 

@@ -14,6 +14,7 @@ from ccc_django.groups.looking import forget
 from ccc_django.groups.seeking import begin_as_subscribed, seek_group, seek_shared
 from ccc_django.models import ConsumerGroup, GroupTopic, TopicSubscription
 from ccc_django.models.consumer_group import Kind
+from ccc_django.store.reading import head
 from ccc_django.topics import scopes
 from ccc_django.topics.records import record_of
 from ccc_django.topics.scopes import Scope
@@ -65,7 +66,9 @@ def _move_shared(group: ConsumerGroup, record: TopicSubscription, first: int, *,
         for place in moved:
             seek_shared(group, lambda _: first, topic=place.topic)
     else:
-        GroupTopic.objects.filter(pk__in=[place.pk for place in moved]).update(watermark=first - 1)
+        GroupTopic.objects.filter(pk__in=[place.pk for place in moved]).update(
+            watermark=first - 1, backfill_upto=head()
+        )
 
 
 def _move_ordered(group: ConsumerGroup, record: TopicSubscription, first: int, *, is_all: bool) -> None:

@@ -18,6 +18,7 @@ from ccc_django.groups.seeking import begin_as_subscribed
 from ccc_django.models import ConsumerGroup, GroupTopic, Topic, TopicSubscription
 from ccc_django.models.consumer_group import Kind
 from ccc_django.semantics import PUB_SUB
+from ccc_django.store.reading import head
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,9 @@ def resolve(group: ConsumerGroup) -> None:
     for topic, record in deciding.items():
         if topic not in places:
             start = record.start_position
-            GroupTopic.objects.create(group=group, topic=topic, subscription=record, start=start, watermark=start - 1)
+            place = GroupTopic(group=group, topic=topic, subscription=record, start=start, watermark=start - 1)
+            place.backfill_upto = head()  # what is there already, in case that it begins before
+            place.save()
         elif places[topic].subscription_id != record.pk:
             _decide_anew(places[topic], record)
     if sorted(deciding) != group.topics:

@@ -1,3 +1,4 @@
+-- is_prunable: whether a message of a range is old, and neither of a type that is kept, nor a dead letter, nor needed by a partition to come.
 message.appended_at < strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %(age)s)
   AND message.message_type NOT IN (SELECT value FROM json_each(%(kept_types)s))
   AND NOT EXISTS (

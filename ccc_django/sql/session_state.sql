@@ -1,0 +1,10 @@
+-- session_state: whether a session gets anything now; no row if it is not this one's any more.
+SELECT
+    (known.status = 'active' OR coalesce(known.retry_at <= statement_timestamp(), false)) AND NOT EXISTS (
+        SELECT FROM ccc_topic_subscriptions AS subscription
+        WHERE subscription.group_name = known.name AND subscription.partition_key = '' AND subscription.status <> 'ACTIVE'
+    )
+FROM ccc_offsets AS place
+JOIN ccc_consumer_groups AS known ON known.id = place.group_id
+WHERE place.id = (SELECT %(id)s::bigint) AND place.token = (SELECT %(token)s::bigint)
+  AND known.epoch = (SELECT %(epoch)s::int)
