@@ -78,6 +78,17 @@ def retention(text: str) -> timedelta | None:
     return None if text == "forever" else duration(text)
 
 
+def rate(text: str) -> float | None:
+    """Messages a second; 0 is no limit."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise ArgumentTypeError(f"{text!r}: a number of messages a second, or 0")
+    return number or None
+
+
 def partition_part(text: str) -> dict[str, Any]:
     """One value of a partition as name=value, or all of them as JSON."""
     if not text.startswith("{"):

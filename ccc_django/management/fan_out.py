@@ -33,7 +33,8 @@ def shown(names: list[str], given: Mapping[str, str], *, as_json: bool) -> str:
         return json_text([topic | {"groups": [*map(_facts, topic["groups"])]} for topic in listed])
     rows = [_row(group, by) for topic in listed for group, by in topic["groups"]]
     parts = [table(TOPICS, map(_line, listed)) if listed else NONE_SUCH if names or given else NONE]
-    parts += [table(GROUPS, rows)] if rows else []
+    columns = (*GROUPS, "lost") if any(row["lost"] for row in rows) else GROUPS
+    parts += [table(columns, rows)] if rows else []
     return "\n\n".join([*parts, *([] if names else _idle(given))])
 
 
@@ -82,6 +83,7 @@ def _row(group: GroupHealth, by: str) -> dict[str, Any]:
         "pending": group.pending_text,
         "oldest": group.oldest_pending_age,
         "heartbeat": None if beaten_at is None else timezone.now() - beaten_at,
+        "lost": None if group.lost_from is None else f"{group.lost_from:,} to {group.lost_to:,}",
     }
 
 

@@ -68,12 +68,14 @@ def positions(wanted: Wanted, bounds: dict[str, int]) -> list[int]:
 def rows_at(positions: list[int]) -> list[tuple[Any, ...]]:
     """The rows of messages, in the order of the log."""
     if db.is_sqlite():
-        return [_converted(row) for row in db.rows("messages_at", positions=to_json(positions).decode())]
+        return [converted(row) for row in db.rows("messages_at", positions=to_json(positions).decode())]
     return db.rows("messages_at", positions=positions)
 
 
-def _converted(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """SQLite keeps ids as text."""
+def converted(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row as PostgreSQL gives it: SQLite keeps ids as text."""
+    if isinstance(row[1], UUID):
+        return row
     return (row[0], UUID(hex=row[1]), *row[2:7], UUID(hex=row[7]), UUID(hex=row[8]), *row[9:])
 
 

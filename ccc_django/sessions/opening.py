@@ -23,7 +23,7 @@ LARGEST_TOKEN = 2**53 - 1
 WHOLE = partition_of({})
 
 
-def open(
+def open(  # noqa: A001 - called as sessions.open
     topic: str,
     *,
     consumer_id: str,
@@ -55,7 +55,9 @@ def open(
 
 def _name(topic: str, consumer_id: str) -> str:
     if not topic or not isinstance(consumer_id, str) or not consumer_id:
-        raise ValueError(f"topic={topic!r}, consumer_id={consumer_id!r}: a session has a topic and the name of a consumer.")
+        raise ValueError(
+            f"topic={topic!r}, consumer_id={consumer_id!r}: a session has a topic and the name of a consumer."
+        )
     name = f"{consumer_id}@{topic}"
     if len(name) > MAX_NAME:
         raise ValueError(f"{name!r}: consumer and topic have {MAX_NAME - 1} characters together at most.")
@@ -77,7 +79,9 @@ def _group(name: str, hold: bool | None) -> ConsumerGroup:  # noqa: FBT001 - or 
 def _look(group: ConsumerGroup, topic: str, start: Start) -> None:
     """A queue is its own group's: who looks has no subscription, and nothing is kept for it."""
     if group.holds:
-        raise SubscriptionRefused(f"{topic} is a queue, and its group's alone: a session only looks, and holds nothing.")
+        raise SubscriptionRefused(
+            f"{topic} is a queue, and its group's alone: a session only looks, and holds nothing."
+        )
     if group.topics != [topic]:
         first = start.position()
         ConsumerGroup.objects.filter(pk=group.pk).update(
@@ -92,5 +96,10 @@ def _taken(group: ConsumerGroup, consumer_id: str) -> Place:
     Offset.objects.filter(pk=offset.pk).update(token=token, claimed_by=consumer_id, claimed_at=Now())
     epoch = ConsumerGroup.objects.values_list("epoch", flat=True).get(pk=group.pk)
     return Place(
-        group=group.name, group_id=group.pk, offset_id=offset.pk, token=token, epoch=epoch, position=offset.last_position
+        group=group.name,
+        group_id=group.pk,
+        offset_id=offset.pk,
+        token=token,
+        epoch=epoch,
+        position=offset.last_position,
     )

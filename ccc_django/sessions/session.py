@@ -18,7 +18,7 @@ from ccc_django.conf import conf
 from ccc_django.errors import ClaimLost, NothingToCommit, SessionClosed, WrongThread
 from ccc_django.groups.keeping import keep
 from ccc_django.messages import Message
-from ccc_django.models import Offset, Topic
+from ccc_django.models import Offset, Topic, matching
 from ccc_django.models.stored_message import message_of
 from ccc_django.sessions.records import ConsumedRecord, record_of
 from ccc_django.store.following import LOOK_AGAIN, waiting
@@ -180,7 +180,7 @@ class Session:
         )
         final = checked_head(*highest)
         is_on = self._is_on(state)
-        self._page = deque(message_of(row) for row in rows if row[0] <= final) if is_on else deque()
+        self._page = deque(message_of(matching.converted(row)) for row in rows if row[0] <= final) if is_on else deque()
 
     def _is_on(self, state: list[db.Row]) -> bool:
         """Whether it gets anything: not while it is stopped or paused."""

@@ -76,7 +76,8 @@ SELECT
         WHERE message.position >= work.lowest AND work.lowest IS NOT NULL
         ORDER BY message.position
         LIMIT 1
-    )
+    ),
+    place.lost_from, place.lost_to
 FROM work
 JOIN ccc_group_topics AS place USING (id)
 JOIN ccc_consumer_groups AS known ON known.id = place.group_id

@@ -21,7 +21,8 @@ class GroupHealth:
     """One group in one topic, at one moment.
 
     ``pending`` counts open messages, of an ordered group partitions that have some, up to ten thousand. ``lag`` counts
-    positions between the head of the log and what is open. ``processed`` is for people, and a second late.
+    positions between the head of the log and what is open. ``processed`` is for people, and a second late. Between
+    ``lost_from`` and ``lost_to`` messages were pruned that it had not done.
     """
 
     topic: str
@@ -35,6 +36,8 @@ class GroupHealth:
     pending: int
     processed: int
     oldest_pending_age: timedelta | None
+    lost_from: int | None = None
+    lost_to: int | None = None
 
     @property
     def pending_text(self) -> str:
@@ -64,7 +67,7 @@ def _health(topics: list[str]) -> list[GroupHealth]:
 
 
 def _of_group(final: int, row: db.Row) -> GroupHealth:
-    topic, group, kind, status, mode, start, beaten_at, processed, lowest, pending, age = row
+    topic, group, kind, status, mode, start, beaten_at, processed, lowest, pending, age, lost_from, lost_to = row
     return GroupHealth(
         topic=topic,
         group=group,
@@ -77,6 +80,8 @@ def _of_group(final: int, row: db.Row) -> GroupHealth:
         pending=min(pending, MOST_COUNTED + 1),
         processed=processed,
         oldest_pending_age=None if age is None else timedelta(seconds=max(age, 0.0)),
+        lost_from=lost_from,
+        lost_to=lost_to,
     )
 
 

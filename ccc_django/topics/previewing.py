@@ -11,14 +11,17 @@ from ccc_django.models.consumer_group import Kind
 from ccc_django.semantics import QUEUE
 from ccc_django.topics.configuring import UNCHANGED, Unchanged
 from ccc_django.topics.figures import GroupHealth, fan_out, health
+from ccc_django.topics.histories import at_risk, evolved_types
 from ccc_django.topics.records import record_of
 from ccc_django.topics.restarting import ApplyTo
 from ccc_django.topics.scopes import Scope
 from ccc_django.topics.starts import At, Start
 
-Verb = Literal["configure", "pause", "resume", "cancel", "remove", "restart", "force-complete", "delete"]
+Verb = Literal[
+    "configure", "pause", "resume", "cancel", "remove", "restart", "force-complete", "cancel-backfill", "delete"
+]
 VERBS: tuple[Verb, ...] = (
-    "configure", "pause", "resume", "cancel", "remove", "restart", "force-complete", "delete",
+    "configure", "pause", "resume", "cancel", "remove", "restart", "force-complete", "cancel-backfill", "delete",
 )  # fmt: skip
 OF_TOPICS = {"configure", "force-complete", "delete"}  # the others are done to subscriptions
 
@@ -43,6 +46,8 @@ class Details(TypedDict, total=False):
 
     semantics: str | None
     retention: timedelta | Unchanged | None
+    unsubscribed_retention: timedelta | Unchanged | None
+    keep_partial: timedelta | Unchanged | None
     mode: str | None
     at: At
     lookback: timedelta | None
@@ -71,7 +76,7 @@ def preview(
         return Preview(verb=verb, subject=topic, sentences=(made,))
     concerned = tuple(each for each in health(topic) if verb != "force-complete" or group in {None, each.group})
     if verb == "configure":
-        told = [*_configured(known, concerned, details, group), *_moved(known, namespace, task), *_kept(details)]
+        told = [*_configured(known, concerned, details, group), *_moved(known, namespace, task), *_kept(known, details)]
     elif verb == "delete":
         told = _deleted(known, concerned)
     else:
@@ -101,6 +106,7 @@ def _of_subscription(verb: Verb, group: str, scope: Scope, details: Details) -> 
         "remove": f"{group} leaves {scope}: its place there is forgotten. {open_work}: it is not delivered. "
         "Claims in hand are lost.",
         "restart": f"{group} begins {scope} at {_begin(details)} {open_work}.",
+        "cancel-backfill": f"{group} passes over what was in {scope} before it came and is not open yet. {open_work}.",
     }[verb]
     return Preview(verb=verb, subject=f"{group}, {scope}", sentences=(told,), groups=concerned)
 
@@ -153,11 +159,19 @@ def _moved(topic: Topic, namespace: str, task: str) -> list[str]:
     return [f"It comes into {', '.join(changes)}: who gets it by that is found anew."] if changes else []
 
 
-def _kept(details: Details) -> list[str]:
-    retention = details.get("retention", UNCHANGED)
-    if retention is UNCHANGED:
-        return []
-    return ["Its messages are kept for ever." if retention is None else f"Its messages are kept for {retention}."]
+def _kept(topic: Topic, details: Details) -> list[str]:
+    """How long messages are kept from now on, and who would miss them."""
+    told = []
+    retention, unsubscribed = details.get("retention", UNCHANGED), details.get("unsubscribed_retention", UNCHANGED)
+    if retention is not UNCHANGED:
+        told.append(
+            "Its messages are kept for ever." if retention is None else f"Its messages are kept for {retention}."
+        )
+    if unsubscribed is not UNCHANGED:
+        length = "ever" if unsubscribed is None else str(unsubscribed)
+        told.append(f"While nobody has subscribed they are kept for {length}.")
+    lets_go = any(isinstance(each, timedelta) for each in (retention, unsubscribed))
+    return [*told, *(at_risk(topic.name, evolved_types()) if lets_go else [])]
 
 
 def _deleted(topic: Topic, concerned: tuple[GroupHealth, ...]) -> list[str]:

@@ -12,9 +12,19 @@ from ccc_django.errors import UnknownTopic
 from ccc_django.models import Topic
 from ccc_django.topics.batches import batch, foreseen
 
+SKEW = timedelta(seconds=60)  # by which clocks may differ
 WHOLE = 3_600.0  # seconds until a process looks through a topic from its beginning again
 
-_places: dict[tuple[str, str], tuple[int, float]] = {}  # how far this process is in a topic, and until when
+
+class Place(NamedTuple):
+    """How far this process is in a topic, when it begins anew, and when it was there last."""
+
+    reached: int = 0
+    whole_at: float = 0.0
+    looked_at: float = 0.0
+
+
+_places: dict[tuple[str, str], Place] = {}  # by database and topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,23 +59,35 @@ def prune(
 
 
 def prune_some(*, within: timedelta) -> bool:
-    """Go on where this process was, for a time; False if there is more to do.
+    """Go on where this process was, for a time, with one topic at least; False if there is more to do.
 
     What was kept for a reason is looked at again once an hour, from the beginning.
     """
     look, is_done = Look(deadline=_deadline(within)), True
-    for topic in _topics(()):
-        place = (conf.database, topic.name)
-        after, whole_at = _places.get(place, (0, 0.0))
-        if time.monotonic() >= whole_at:
-            after, whole_at = 0, time.monotonic() + WHOLE
-        if look.is_over:
-            return False
-        if db.rows("first_of_topic", topic=topic.name, after=after):
-            found = look.through(topic, after)
-            _places[place] = (found.reached, whole_at)
+    waiting = sorted(_topics(()), key=lambda topic: _place(topic).looked_at)  # whoever had no time is first
+    for number, topic in enumerate(waiting, start=1):
+        place, now = _place(topic), time.monotonic()
+        if now >= place.whole_at:
+            place = Place(whole_at=now + WHOLE)
+        if _may_be_old(topic, place.reached):
+            found = look.through(topic, place.reached)
+            place = place._replace(reached=found.reached)
             is_done &= found.said.is_complete or found.is_busy
+        _places[conf.database, topic.name] = place._replace(looked_at=now)
+        if look.is_over and number < len(waiting):
+            return False
     return is_done
+
+
+def _may_be_old(topic: Topic, after: int) -> bool:
+    """By the next message of a topic, and this machine's clock: most of the time nothing is due."""
+    _, appended_at = _first(topic.name, after)
+    ages = [each for each in (topic.retention, topic.unsubscribed_retention) if each is not None]
+    return appended_at is not None and datetime.now(UTC) - appended_at >= min(ages) - SKEW
+
+
+def _place(topic: Topic) -> Place:
+    return _places.get((conf.database, topic.name), Place())
 
 
 def forget() -> None:

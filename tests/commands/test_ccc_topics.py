@@ -95,6 +95,7 @@ def test_scripts_get_everything_of_the_topics_they_name(orders):
     [group] = topic.pop("groups")
     assert topic == {
         "topic": orders, "semantics": "PUB_SUB", "namespace": "shop", "task": "orders", "retention": 7 * 86_400.0,
+        "unsubscribed_retention": None, "keep_partial": None, "pruned_upto": 0,
     }  # fmt: skip
     assert group.pop("oldest_pending_age") >= 0
     assert group == {

@@ -6,8 +6,7 @@ import random
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import timedelta
 from itertools import combinations
 from pathlib import Path
@@ -19,6 +18,7 @@ from django.db.models import F
 from ccc_django import Retry, groups, maintenance, testing, topics
 from ccc_django.errors import CCCError, ClaimLost
 from ccc_django.models import Delivery, GroupTopic, StoredMessage, TopicSubscription
+from tests.concurrency.acting import actor
 from tests.concurrency.processes import assert_overlapped, fork, in_background, together
 from tests.topics.orders import TOPIC, OrderCreated, channel, claim, handled, ids, published
 
@@ -29,35 +29,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def first_day(transactional_db) -> None:
     """A log as it was on its first day."""
     testing.clear()
-
-
-class Actor:
-    """Somebody with a connection and a transaction of their own, who does one thing after the other."""
-
-    def __init__(self, executor: ThreadPoolExecutor) -> None:
-        self.executor = executor
-
-    def do(self, task, *args, **options):
-        return self.start(task, *args, **options).result(30)
-
-    def start(self, task, *args, **options) -> Future:
-        return self.executor.submit(task, *args, **options)
-
-    def begin(self) -> None:
-        self.block = transaction.atomic()
-        self.do(self.block.__enter__)
-
-    def commit(self) -> None:
-        self.do(self.block.__exit__, None, None, None)
-
-
-@contextmanager
-def actor() -> Iterator[Actor]:
-    with ThreadPoolExecutor(1) as executor:
-        try:
-            yield Actor(executor)
-        finally:
-            executor.submit(connections.close_all).result()
 
 
 ORDERS = [*combinations(range(4), 2)]  # which of four moments are the publisher's

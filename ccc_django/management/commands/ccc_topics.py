@@ -1,15 +1,14 @@
-"""ccc_topics: topics and who gets them; configure, subscribe, pause, resume, cancel, restart, complete or forget."""
+"""ccc_topics: topics and who gets them; configure, subscribe, pause, restart, prune, backfill or forget."""
 
-from argparse import SUPPRESS
+import sys
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from ccc_django.management.arguments import duration, mode, retention, start_place
 from ccc_django.management.doors import Door
 from ccc_django.management.fan_out import shown
-from ccc_django.management.topics import HELP, done, foreseen, understood
-from ccc_django.topics import PUB_SUB, QUEUE
+from ccc_django.management.retention import backfill_text, backfilled, pruned, pruned_text, warned
+from ccc_django.management.topics import add_options, as_verb, done, foreseen, understood
 
 
 class Command(Door):
@@ -23,35 +22,37 @@ class Command(Door):
   manage.py ccc_topics --subscribe --group audit --namespace shop
   manage.py ccc_topics orders.events --pause --group email
   manage.py ccc_topics orders.events --restart --group email --at 100 --apply-to all
+  manage.py ccc_topics prune --dry-run                    what would be deleted, and what is kept
+  manage.py ccc_topics orders.events --backfill --group stats --rate 5000
   manage.py ccc_topics orders.events --force-complete --older-than 7d --yes"""
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which topics or subscriptions, and what to do with one."""
-        add, either = parser.add_argument, parser.add_mutually_exclusive_group().add_argument
-        add("names", nargs="*", metavar="TOPIC", help="only these; what is done is done to one")
-        for verb, what in HELP.items():
-            either(f"--{verb}", action="store_const", dest="verb", const=verb, default="list", help=what)
-        given: Any = {"default": SUPPRESS}
-        add("--group", **given, metavar="NAME", help="whose subscription; the one group of a queue")
-        add("--namespace", **given, metavar="NAME", help="of a topic; or instead of one, everything in it")
-        add("--task", **given, metavar="NAME", help="the same")
-        add("--semantics", **given, type=str.upper, choices=[QUEUE, PUB_SUB], help="of a topic (a new one: QUEUE)")
-        add("--retention", **given, type=retention, metavar="TIME", help="keep messages for 7d, 36h, …, or forever")
-        add("--mode", **given, type=mode, metavar="MODE", help="begin with all, new, at a timestamp, at a position")
-        add("--at", **given, type=start_place, metavar="PLACE", help="that time or position")
-        add("--lookback", **given, type=duration, metavar="TIME", help="with --mode new, begin so long ago")
-        add("--apply-to", **given, choices=["untouched", "all"], help="what goes there (untouched)")
-        add("--older-than", **given, type=duration, metavar="TIME", help="what is given up")
-        add("--force", **given, action="store_true", help="also with open messages, which are left behind")
-        add("--yes", action="store_true", help="do not ask")
+        parser.add_argument("names", nargs="*", metavar="TOPIC", help="only these; what is done is done to one")
+        add_options(parser)
+        parser.add_argument("--yes", action="store_true", help="do not ask")
         self.add_json(parser)
 
     def handle(self, *_: Any, names: list[str], verb: Any, **options: Any) -> None:
         """Show topics, or do something to one or to a subscription."""
-        given, topic = understood(verb, names, options), "".join(names[:1])
+        verb, names = as_verb(verb, names)
+        given, topic, quiet = understood(verb, names, options), "".join(names[:1]), not sys.stderr.isatty()
         if verb == "list":
             self.stdout.write(shown(names, given, as_json=options["json"]))
-            return
+        elif verb == "prune":
+            dry_run = "dry_run" in given
+            if not dry_run and not options["yes"]:
+                self.confirm(warned(pruned(names, dry_run=True, quiet=True)), yes=False)
+            found = pruned(names, dry_run=dry_run, quiet=quiet)
+            self.show_json(found) if options["json"] else self.stdout.write(pruned_text(found, dry_run=dry_run))
+        elif verb == "backfill":
+            state = backfilled(topic, given, quiet=quiet)
+            self.show_json(state) if options["json"] else self.stdout.write(backfill_text(state))
+        else:
+            self.do(verb, topic, given, options)
+
+    def do(self, verb: Any, topic: str, given: dict[str, Any], options: dict[str, Any]) -> None:
+        """Say what will be done, ask, and do it."""
         if preview := foreseen(verb, topic, given):
             self.confirm("\n".join(preview.sentences), yes=options["yes"])
         facts, said = done(verb, topic, given)

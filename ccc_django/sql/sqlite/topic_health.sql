@@ -2,7 +2,7 @@
 WITH place AS MATERIALIZED (
     SELECT
         place.id, place.topic, known.name, known.kind, subscription.status, subscription.mode, place.start,
-        subscription.last_heartbeat_at, place.processed,
+        subscription.last_heartbeat_at, place.processed, place.lost_from, place.lost_to,
         CASE known.kind
             WHEN 'shared' THEN (SELECT min(position) FROM ccc_deliveries WHERE group_topic_id = place.id)
             ELSE (SELECT min(next_position) FROM ccc_offsets WHERE group_id = known.id AND next_position IS NOT NULL)
@@ -43,6 +43,7 @@ SELECT
         WHERE message.position >= work.lowest
         ORDER BY message.position
         LIMIT 1
-    )
+    ),
+    lost_from, lost_to
 FROM work
 ORDER BY topic, name
