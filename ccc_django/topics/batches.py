@@ -61,7 +61,7 @@ def foreseen(topic: Topic, after: int) -> Batch:
         return Batch()
     found = _found(topic, needs, after, retention)
     if not found.old:
-        return found.batch(0)
+        return found.batch(0, found.first_young)
     [(count, first_kept)] = db.rows("count_prunable", **found.parameters(topic, needs))
     return found.batch(count, first_kept)
 

@@ -101,6 +101,7 @@ def test_scripts_get_everything_of_the_topics_they_name(orders):
     assert group == {
         "topic": orders, "group": "email", "kind": "shared", "status": "ACTIVE", "mode": "all", "start": 1,
         "last_heartbeat_at": None, "lag": 3, "pending": 3, "processed": 1, "by": "topic",
+        "lost_from": None, "lost_to": None,
     }  # fmt: skip
     assert [topic["topic"] for topic in json.loads(called("--json"))] == ["jobs", orders]
 
