@@ -210,9 +210,13 @@ class Session:
         return first
 
     def _oldest(self) -> int:
-        """The first position that is kept; of a topic of which nothing is left, the one behind it."""
+        """The first position that is kept; of a topic of which nothing is left, the one behind it.
+
+        Before the first message that can be seen, one may be that is not final yet.
+        """
+        not_final = head() + 1
         if found := db.rows("first_of_topic", topic=self.topic, after=0):
-            return int(found[0][0])
+            return min(int(found[0][0]), not_final)
         pruned = Topic.objects.filter(name=self.topic).values_list("pruned_upto", flat=True).first()
         return (pruned or 0) + 1
 
