@@ -1,6 +1,6 @@
 # ccc_django: make alone explains the commands.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes bench-groups bench-topics bench-consume proof clean demo-environment environment
+.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes bench-groups bench-topics bench-retention bench-consume proof clean demo-environment environment
 
 PYTHON ?=
 export PYTHON
@@ -47,6 +47,9 @@ bench-groups: environment  ## consumer groups alone
 
 bench-topics: environment  ## topics and shared groups alone
 	@$(bin)/python -m benchmarks topics
+
+bench-retention: environment  ## pruning, backfills and sessions alone
+	@$(bin)/python -m benchmarks retention
 
 bench-consume: environment  ## consumers alone, beside other job queues for Python
 	@$(bin)/python -m benchmarks consume

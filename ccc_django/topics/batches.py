@@ -1,8 +1,8 @@
 """Batches: some thousand messages of a topic at a time: which of them are old, and which of those go or stay."""
 
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Value
@@ -16,8 +16,8 @@ from ccc_django.models import Topic
 from ccc_django.topics import losing
 from ccc_django.topics.needing import Needs, needs_of
 
-BATCH = 5_000  # messages a transaction
-DENSE = 8  # positions for each message of a batch, up to which a range of them is looked at as a whole
+BATCH = 10_000  # messages a transaction
+DENSE = 4  # positions for each message of a batch, up to which a range of them is looked at as a whole
 EVER = timedelta(days=36_500)
 
 
@@ -45,87 +45,117 @@ def batch(topic: Topic, after: int, first_young: int | None) -> Batch:
         db.rows("lock_pruning", lazy=is_alone)
         current = Topic.objects.select_for_update().filter(pk=topic.pk).first()
         needs = needs_of(topic.name)  # a later statement than the lock: whoever has subscribed is seen
-        if current is None or (retention := needs.retention(current)) is None:
+        if current is None or (part := Part.of(current, needs, after)) is None:
             return Batch()
-        found = _found(current, needs, after, retention)
-        count = _delete(current, needs, found) if found.old else 0
-        if found.old:
-            _remember(current, count, found, first_young)
-        return found.batch(count)
+        places = losing.lose(needs.losing, part.parameters())
+        count = part.delete()
+        losing.drop(places, **part.between)
+        done = part.batch(count, None if count == part.count else first_of(topic.name, part.after)[0])
+        _remember(current, replace(done, first_young=first_young or done.first_young))
+        return done
 
 
 def foreseen(topic: Topic, after: int) -> Batch:
     """The same, and nothing is changed."""
-    needs = needs_of(topic.name)
-    if (retention := needs.retention(topic)) is None:
+    part = Part.of(topic, needs_of(topic.name), after)
+    if part is None:
         return Batch()
-    found = _found(topic, needs, after, retention)
-    if not found.old:
-        return found.batch(0, found.first_young)
-    [(count, first_kept)] = db.rows("count_prunable", **found.parameters(topic, needs))
-    return found.batch(count, first_kept)
+    [(count, first_kept)] = db.rows("count_prunable", **part.parameters())
+    return part.batch(count, first_kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The next messages of a topic, behind one position and up to another; some of them may be old."""
+class Part:
+    """The next messages of a topic that everybody has done, behind one position and up to another."""
 
+    topic: Topic
+    needs: Needs
     retention: timedelta
     after: int
     last: int
     count: int
-    old: int
-    first_young: int | None
-    held_by: tuple[str, ...]
+
+    @classmethod
+    def of(cls, topic: Topic, needs: Needs, after: int) -> "Part | None":
+        """None if the topic keeps everything."""
+        retention = needs.retention(topic)
+        if retention is None:
+            return None
+        [(first, last, count)] = db.rows("part_of_topic", topic=topic.name, after=after, upto=needs.upto, most=BATCH)
+        start, end = (after, after) if first is None else (first - 1, last)
+        return cls(topic=topic, needs=needs, retention=retention, after=start, last=end, count=count)
 
     @property
     def is_dense(self) -> bool:
         """Whether not many other messages lie between them."""
         return self.last - self.after <= DENSE * self.count
 
-    def batch(self, count: int, first_kept: int | None = None) -> Batch:
-        """What was done, or would be."""
-        has_more = self.old > 0 and self.count >= BATCH
+    @property
+    def between(self) -> dict[str, int]:
+        """Where they are."""
+        return {"after": self.after, "upto": self.last}
+
+    def parameters(self) -> dict[str, Any]:
+        """What of it goes, and what stays."""
+        listed: dict[str, Any] = {"kept_types": self.needs.kept_types, "kept_shapes": self.needs.kept_shapes()}
+        if db.is_sqlite():
+            listed = {name: to_json(values).decode() for name, values in listed.items()}
+        ages = {"age": _age(self.retention), "partial_age": _age(self.topic.keep_partial or EVER)}
+        return {"topic": self.topic.name, **self.between, **listed, **ages}
+
+    def delete(self) -> int:
+        """What is old and may go, with its entries; how many messages that is."""
+        if not self.count:
+            return 0
+        listed = {} if db.is_sqlite() else {"listed": not self.is_dense}
+        calls: list[db.Call] = [
+            ("lock_discarded_letters", self.between),
+            ("prune_messages", self.parameters() | listed),
+        ]
+        if self.is_dense:  # entries that have no message any more
+            calls.append(("prune_entries", self.between))
+        rows = db.in_one_trip(*calls)[1]
+        count, positions = (len(rows), [at for (at,) in rows]) if db.is_sqlite() else rows[0]
+        if count and not self.is_dense:
+            db.rows("prune_entries_at", positions=to_json(positions).decode() if db.is_sqlite() else positions)
+        return int(count)
+
+    def batch(self, count: int, first_kept: int | None) -> Batch:
+        """What was done, or would be; if not all of it goes, some of it may not be old."""
+        any_old, first_young = count > 0, None
+        if count < self.count:
+            of = {"topic": self.topic.name, "age": _age(self.retention)}
+            [(is_any, first_young)] = db.rows("old_of_topic", **of, **self.between)
+            any_old = any_old or bool(is_any)
+        has_more = any_old and self.count >= BATCH
         return Batch(
             retention=self.retention,
             count=count,
             last=self.last,
-            first_young=self.first_young,
+            first_young=first_young,
             first_kept=first_kept,
             has_more=has_more,
-            held_by=() if has_more else self.held_by,
+            held_by=() if has_more else self._held_by(),
         )
 
-    def parameters(self, topic: Topic, needs: Needs) -> dict[str, Any]:
-        """What of it goes, and what stays."""
-        listed: dict[str, Any] = {"kept_types": needs.kept_types, "kept_shapes": needs.kept_shapes()}
-        if db.is_sqlite():
-            listed = {name: to_json(values).decode() for name, values in listed.items()}
-        ages = {"age": _age(self.retention), "partial_age": _age(topic.keep_partial or EVER)}
-        return {"topic": topic.name, "after": self.after, "upto": self.last, **listed, **ages}
+    def _held_by(self) -> tuple[str, ...]:
+        """Groups that something old is kept for."""
+        upto, position = self.needs.upto, first_of(self.topic.name, self.needs.upto)[0]
+        if position is None or position > self.needs.head:
+            return ()
+        of = {"topic": self.topic.name, "age": _age(self.retention)}
+        [(is_old, _)] = db.rows("old_of_topic", **of, after=position - 1, upto=position)
+        names = {need.group for need in self.needs.holding if need.first == upto + 1}
+        return tuple(sorted(names)) if is_old else ()
 
 
-def _found(topic: Topic, needs: Needs, after: int, retention: timedelta) -> Found:
-    of = {"topic": topic.name, "age": _age(retention)}
-    [(first, last, count, old, first_young)] = db.rows("old_of_topic", **of, after=after, upto=needs.upto, most=BATCH)
-    return Found(
-        retention=retention,
-        after=after if first is None else first - 1,
-        last=after if last is None else last,
-        count=count,
-        old=old,
-        first_young=first_young,
-        held_by=_held_by(needs, of),
-    )
-
-
-def _held_by(needs: Needs, of: dict[str, Any]) -> tuple[str, ...]:
-    """Groups that something old is kept for."""
-    if needs.upto >= needs.head:
-        return ()
-    [(*_, old, _)] = db.rows("old_of_topic", **of, after=needs.upto, upto=needs.head, most=1)
-    first = needs.upto + 1
-    return tuple(sorted({need.group for need in needs.holding if need.first == first})) if old else ()
+def first_of(topic: str, after: int) -> tuple[int | None, datetime | None]:
+    """The first message of a topic behind a position, and when it was appended."""
+    found = db.rows("first_of_topic", topic=topic, after=after)
+    if not found:
+        return None, None
+    [(position, time)] = found
+    return position, datetime.fromisoformat(time) if isinstance(time, str) else time
 
 
 def _age(duration: timedelta) -> Any:
@@ -134,45 +164,13 @@ def _age(duration: timedelta) -> Any:
     return seconds(-length if db.is_sqlite() else length)
 
 
-def _delete(topic: Topic, needs: Needs, found: Found) -> int:
-    """Messages with their entries; who has lost something is told later."""
-    between = {"after": found.after, "upto": found.last}
-    db.rows("lock_discarded_letters", **between)
-    gone = _gone(found.parameters(topic, needs), is_listed=not found.is_dense)
-    if found.is_dense:
-        db.rows("prune_entries", **between)
-    elif gone:
-        listed: Any = sorted(position for each in gone for position in each.positions)
-        db.rows("prune_entries_at", positions=to_json(listed).decode() if db.is_sqlite() else listed)
-    losing.lose(needs.losing, [(each.type, each.first, each.last) for each in gone], **between)
-    return sum(each.number for each in gone)
-
-
-class Gone(NamedTuple):
-    """Messages of one type that were deleted; where they were is listed if somebody needs it."""
-
-    type: str
-    number: int
-    first: int
-    last: int
-    positions: list[int]
-
-
-def _gone(parameters: dict[str, Any], *, is_listed: bool) -> list[Gone]:
-    if not db.is_sqlite():
-        rows = db.rows("prune_messages", **parameters, listed=is_listed)
-        return [Gone(each, number, first, last, at or []) for each, number, first, last, at in rows]
-    by_type: dict[str, list[int]] = {}
-    for message_type, position in db.rows("prune_messages", **parameters):
-        by_type.setdefault(message_type, []).append(position)
-    return [Gone(each, len(at), min(at), max(at), at) for each, at in sorted(by_type.items())]
-
-
-def _remember(topic: Topic, count: int, found: Found, first_young: int | None) -> None:
+def _remember(topic: Topic, done: Batch) -> None:
     """How far it is: up to the first message that is not old yet."""
-    young = first_young or found.first_young
-    changes: dict[str, Any] = {"pruned_upto": Greatest("pruned_upto", Value(young - 1 if young else found.last))}
-    if count:
-        changes |= {"pruned": F("pruned") + count, "pruned_at": Now()}
-        wording.pruned(topic=topic.name, count=count, position=found.last)
+    reached = done.last if done.first_young is None else done.first_young - 1
+    if reached <= topic.pruned_upto and not done.count:
+        return
+    changes: dict[str, Any] = {"pruned_upto": Greatest("pruned_upto", Value(reached))}
+    if done.count:
+        changes |= {"pruned": F("pruned") + done.count, "pruned_at": Now()}
+        wording.pruned(topic=topic.name, count=done.count, position=done.last)
     Topic.objects.filter(pk=topic.pk).update(**changes)

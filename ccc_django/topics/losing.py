@@ -12,19 +12,29 @@ from ccc_django.groups.keeping import keep
 from ccc_django.models import GroupTopic
 from ccc_django.topics.needing import Need
 
-Range = tuple[str, int, int]  # a type, and between which positions
+
+def lose(losing: Iterable[Need], part: dict[str, Any]) -> list[int]:
+    """Record for each group between which positions it will lose messages, when a part of a topic is pruned.
+
+    The places of shared groups in the topic, which may have open what is about to go.
+    """
+    places = []
+    for need in losing:
+        if need.place is None or need.first > part["upto"]:
+            continue
+        types: Any = to_json(need.types).decode() if db.is_sqlite() else need.types
+        wanted = {"first": need.first, "types": types, "every": not need.types}
+        [(first, last)] = db.rows("foreseen_loss", **part, **wanted)
+        if first is not None and not need.only_looks:
+            _record(need.place, first, last)
+        if first is not None and need.is_shared:
+            places.append(need.place)
+    return places
 
 
-def lose(losing: Iterable[Need], gone: list[Range], *, after: int, upto: int) -> None:
-    """Record for each group between which positions it has lost messages; what it had open of them is open no more."""
-    losers = [need for need in losing if need.first <= upto]
-    for need in losers:
-        ours = [(first, last) for message_type, first, last in gone if not need.types or message_type in need.types]
-        lost = [(max(first, need.first), last) for first, last in ours if last >= need.first]
-        if lost and need.place is not None and not need.only_looks:
-            _record(need.place, min(first for first, _ in lost), max(last for _, last in lost))
-    places = [need.place for need in losers if need.is_shared]
-    if places and gone:
+def drop(places: list[int], *, after: int, upto: int) -> None:
+    """What was open of messages that are gone is open no more."""
+    if places:
         listed: Any = to_json(places).decode() if db.is_sqlite() else places
         db.rows("drop_pruned_deliveries", places=listed, after=after, upto=upto)
 

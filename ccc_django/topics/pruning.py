@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from ccc_django import db
 from ccc_django.conf import conf
 from ccc_django.errors import UnknownTopic
 from ccc_django.models import Topic
-from ccc_django.topics.batches import batch, foreseen
+from ccc_django.topics.batches import batch, first_of, foreseen
 
 SKEW = timedelta(seconds=60)  # by which clocks may differ
 WHOLE = 3_600.0  # seconds until a process looks through a topic from its beginning again
@@ -81,7 +80,7 @@ def prune_some(*, within: timedelta) -> bool:
 
 def _may_be_old(topic: Topic, after: int) -> bool:
     """By the next message of a topic, and this machine's clock: most of the time nothing is due."""
-    _, appended_at = _first(topic.name, after)
+    _, appended_at = first_of(topic.name, after)
     ages = [each for each in (topic.retention, topic.unsubscribed_retention) if each is not None]
     return appended_at is not None and datetime.now(UTC) - appended_at >= min(ages) - SKEW
 
@@ -144,15 +143,6 @@ class Look:
             if not found.has_more or found.is_busy or self.is_over:
                 break
         said = replace(said, is_complete=not (found.has_more or found.is_busy))
-        oldest = _first(topic.name, (first_kept or after + 1) - 1 if self.dry_run else 0)
-        said = replace(said, oldest_kept=oldest[0], oldest_kept_at=oldest[1])
+        position, appended_at = first_of(topic.name, (first_kept or after + 1) - 1)
+        said = replace(said, oldest_kept=position, oldest_kept_at=appended_at and appended_at.astimezone(UTC))
         return Seen(said, after if first_young is None else first_young - 1, found.is_busy)
-
-
-def _first(topic: str, after: int) -> tuple[int | None, datetime | None]:
-    found = db.rows("first_of_topic", topic=topic, after=after)
-    if not found:
-        return None, None
-    [(position, time_of_it)] = found
-    at = datetime.fromisoformat(time_of_it) if isinstance(time_of_it, str) else time_of_it
-    return position, at.astimezone(UTC)
