@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 RETENTION = timedelta(days=1)
-BATCH = 5_000
+BATCH = 10_000
 MESSAGES = """
 INSERT INTO ccc_messages (
     message_id, message_type, version, topic, payload, metadata, correlation_id, causation_id, created_at, appended_at

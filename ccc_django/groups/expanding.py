@@ -13,7 +13,7 @@ from ccc_django.store.reading import checked_head
 BATCH = 2_000  # messages of a topic, a transaction
 
 
-def expand(name: str) -> bool:
+def expand(name: str, *, most: int | None = None) -> bool:
     """Make deliveries of one batch of the log; False if there is nothing to do, or somebody else is at it."""
     is_alone = not db.in_transaction()
     with transaction.atomic(using=conf.database):
@@ -25,7 +25,7 @@ def expand(name: str) -> bool:
             return False
         group, types, *_ = found[0]
         run = _on_sqlite if db.is_sqlite() else _expand
-        count, lowest, reached = run(group, from_json(types), checked_head(*highest), BATCH)
+        count, lowest, reached = run(group, from_json(types), checked_head(*highest), BATCH if most is None else most)
         if lowest is not None:
             looking.lower(name, lowest)
         if count:

@@ -24,6 +24,7 @@ from ccc_django.models.consumer_group import Kind
 from ccc_django.models.topic_subscription import SubscriptionStatus
 from ccc_django.topics.completing import pass_ordered
 
+BATCH = 10_000  # messages a transaction
 PAUSE = 0.05  # seconds until somebody looks again who has found another at it, or may not go on yet
 
 
@@ -66,15 +67,17 @@ Progress = Callable[[Backfill], object]  # told after every batch
 
 def backfill_status(topic: str, *, group: str) -> Backfill:
     """How far a group has come with what was in a topic before it."""
-    place = _place(topic, group)
-    is_shared = place.group.kind == Kind.SHARED
-    position = place.watermark if is_shared else place.group.watermark
-    left = StoredMessage.objects.filter(topic=topic).after(position).upto(place.backfill_upto)
+    return _state(_place(topic, group))
+
+
+def _state(place: GroupTopic) -> Backfill:
+    position = _position(place)
+    left = StoredMessage.objects.filter(topic=place.topic).after(position).upto(place.backfill_upto)
     if place.group.handled_types:
         left = left.of_types(place.group.handled_types)
     return Backfill(
-        topic=topic,
-        group=group,
+        topic=place.topic,
+        group=place.group.name,
         status=place.subscription.status,
         start=place.start,
         position=position,
@@ -84,6 +87,10 @@ def backfill_status(topic: str, *, group: str) -> Backfill:
     )
 
 
+def _position(place: GroupTopic) -> int:
+    return place.watermark if place.group.kind == Kind.SHARED else place.group.watermark
+
+
 def backfill(topic: str, *, group: str, within: timedelta | None = None, progress: Progress | None = None) -> Backfill:
     """Make open work of what was there before the group came, here and now, as far as its rate allows.
 
@@ -91,16 +98,15 @@ def backfill(topic: str, *, group: str, within: timedelta | None = None, progres
     """
     deadline = None if within is None else time.monotonic() + within.total_seconds()
     while True:
-        state = backfill_status(topic, group=group)
+        place = _place(topic, group)
         if progress is not None:
-            progress(state)
-        if state.is_complete or (deadline is not None and time.monotonic() >= deadline):
-            return state
-        if state.status != SubscriptionStatus.ACTIVE:
-            raise SubscriptionRefused(
-                f"{group} gets nothing of {topic} now, it is {state.status}: topics.resume first."
-            )
-        if not _one_batch(group):
+            progress(_state(place))
+        if _position(place) >= place.backfill_upto or (deadline is not None and time.monotonic() >= deadline):
+            return _state(place)
+        status = place.subscription.status
+        if status != SubscriptionStatus.ACTIVE:
+            raise SubscriptionRefused(f"{group} gets nothing of {topic} now, it is {status}: topics.resume first.")
+        if not (expand(group, most=BATCH) or groups.advance(group)):
             time.sleep(PAUSE)
 
 
@@ -126,7 +132,7 @@ def cancel_backfill(topic: str, *, group: str) -> int:
         place = _place(topic, group)
         if known.kind == Kind.ORDERED and known.topics != [topic]:
             raise SubscriptionRefused(f"{known} gets {', '.join(known.topics or [])} in one order: seek it instead.")
-        position, upto = (place.watermark if known.kind == Kind.SHARED else known.watermark), place.backfill_upto
+        position, upto = _position(place), place.backfill_upto
         if position >= upto:
             return 0
         passed = StoredMessage.objects.filter(topic=topic).after(position).upto(upto).order_by().count()
@@ -146,8 +152,3 @@ def _place(topic: str, group: str) -> GroupTopic:
     if place is None:
         raise UnknownSubscription(f"{group} does not get {topic}: topics.subscribe({topic!r}, group={group!r}).")
     return place
-
-
-def _one_batch(group: str) -> bool:
-    """Whether some of the log has become open work."""
-    return expand(group) or groups.advance(group)

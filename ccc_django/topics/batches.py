@@ -108,15 +108,15 @@ class Part:
         if not self.count:
             return 0
         listed = {} if db.is_sqlite() else {"listed": not self.is_dense}
-        calls: list[db.Call] = [
-            ("lock_discarded_letters", self.between),
-            ("prune_messages", self.parameters() | listed),
-        ]
-        if self.is_dense:  # entries that have no message any more
-            calls.append(("prune_entries", self.between))
-        rows = db.in_one_trip(*calls)[1]
+        _, rows = db.in_one_trip(
+            ("lock_discarded_letters", self.between), ("prune_messages", self.parameters() | listed)
+        )
         count, positions = (len(rows), [at for (at,) in rows]) if db.is_sqlite() else rows[0]
-        if count and not self.is_dense:
+        if count == self.last - self.after:  # nothing is left there, of any topic
+            db.rows("prune_all_entries", **self.between)
+        elif self.is_dense:
+            db.rows("prune_entries", **self.between)
+        elif count:
             db.rows("prune_entries_at", positions=to_json(positions).decode() if db.is_sqlite() else positions)
         return int(count)
 

@@ -11,6 +11,7 @@ from ccc_django import groups, topics
 from ccc_django.errors import SubscriptionRefused, UnknownSubscription, UnknownTopic
 from ccc_django.groups import expanding
 from ccc_django.models import ConsumerGroup, Delivery, GroupTopic
+from ccc_django.topics import backfilling
 from tests.retaining import age
 from tests.topics.orders import TOPIC, OrderCreated, OrderPaid, channel, claim, handled, ids, published
 
@@ -23,6 +24,7 @@ ORDERED = {"partition_by": "order_id", "handles": [OrderCreated]}
 def history(monkeypatch):
     """Seven messages, and batches of two."""
     monkeypatch.setattr(expanding, "BATCH", 2)
+    monkeypatch.setattr(backfilling, "BATCH", 2)
     channel()
     return published(*"abcdefg")
 
