@@ -60,7 +60,10 @@ class ConsumerGroupAdmin(AdminWithFigures):
             {"fields": ("name", "kind", "now", "error_context", "retry_at", "partition_by", "handled_types", "topics")},
         ),
         (_("Progress"), {"fields": ("reached", "pending", "open_letters", "start", "begins_at", "updated_at")}),
-        (_("Settings"), {"fields": ("retry", "most_partitions", "created_at")}),
+        (
+            _("Settings"),
+            {"fields": ("retry", "most_partitions", "evolved_types", "is_session", "holds", "created_at")},
+        ),
         (
             _("Internals"),
             {

@@ -97,6 +97,7 @@ class TopicSubscriptionAdmin(ReadOnlyAdmin):
         "last_heartbeat_at",
         "heartbeat_interval",
         "heartbeat_timeout",
+        "died_at",
     )
 
     @admin.display(description=_("subscribed to"), ordering="topic")

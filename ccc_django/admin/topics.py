@@ -48,6 +48,11 @@ class TopicAdmin(AdminWithFigures):
         "task",
         "group_name",
         "kept",
+        "unsubscribed_retention",
+        "keep_partial",
+        "pruned_upto",
+        "pruned",
+        "pruned_at",
         "created_at",
         "updated_at",
     )
@@ -113,6 +118,7 @@ def of_groups(found: Iterable[GroupHealth], *, nothing: str) -> Table:
             _("processed"),
             _("oldest pending"),
             _("last heartbeat"),
+            _("lost"),
         ],
         rows=[
             (
@@ -124,6 +130,7 @@ def of_groups(found: Iterable[GroupHealth], *, nothing: str) -> Table:
                 f"{each.processed:,}",
                 _ago(each, nothing),
                 localize(timezone.localtime(each.last_heartbeat_at)) if each.last_heartbeat_at else nothing,
+                nothing if each.lost_from is None else f"{each.lost_from:,} – {each.lost_to:,}",
             )
             for each in found
         ],

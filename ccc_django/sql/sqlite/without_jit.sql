@@ -1,0 +1,2 @@
+-- without_jit: SQLite compiles nothing for long.
+SELECT 1
