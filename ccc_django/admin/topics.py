@@ -130,7 +130,7 @@ def of_groups(found: Iterable[GroupHealth], *, nothing: str) -> Table:
                 f"{each.processed:,}",
                 _ago(each, nothing),
                 localize(timezone.localtime(each.last_heartbeat_at)) if each.last_heartbeat_at else nothing,
-                nothing if each.lost_from is None else f"{each.lost_from:,} – {each.lost_to:,}",
+                _lost(each, nothing),
             )
             for each in found
         ],
@@ -140,6 +140,11 @@ def of_groups(found: Iterable[GroupHealth], *, nothing: str) -> Table:
 def _ago(each: GroupHealth, nothing: str) -> str:
     age = each.oldest_pending_age
     return nothing if age is None else timesince(timezone.now() - age)
+
+
+def _lost(each: GroupHealth, nothing: str) -> str:
+    between = {"first": f"{each.lost_from:,}", "last": f"{each.lost_to:,}"} if each.lost_from is not None else None
+    return nothing if between is None else str(_("%(first)s to %(last)s") % between)
 
 
 def to_delete(selected: Topics) -> Question:

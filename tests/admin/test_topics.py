@@ -91,11 +91,12 @@ def test_the_page_of_a_topic_shows_how_each_group_is_doing(admin_client, school)
     GroupTopic.objects.filter(group__name="mails").update(processed=1_234)
     topics.heartbeat("courses", group="mails")
     topics.pause(namespace="school", group="archive")
+    GroupTopic.objects.filter(group__name="seats").update(lost_from=1_000, lost_to=2_000)
     text = shown(admin_client.get(f"{TOPICS}{Topic.objects.get(name='courses').pk}/change/"))
     rows = text.partition("Last heartbeat")[2].replace("\xa0", " ").replace("&nbsp;", " ")
-    assert re.search(r"archive paused all 3 3 0 0 minutes - mails active all", rows), "by a namespace"
+    assert re.search(r"archive paused all 3 3 0 0 minutes - - mails active all", rows), "by a namespace"
     assert re.search(r"mails active all 2 2 1,234 0 minutes \w+\.? \d+, \d{4}.*? seats active all", rows)
-    assert re.search(r"seats active all 3 3 0 0 minutes -", rows), "partitions"
+    assert re.search(r"seats active all 3 3 0 0 minutes - 1,000 to 2,000", rows), "partitions"
 
 
 def test_a_topic_that_nobody_gets_has_a_page_too(admin_client):
