@@ -58,8 +58,8 @@ bench-append: environment  ## append and read alone
 	@$(bin)/python -m benchmarks append append_sqlite reads
 
 proof: environment  ## the long forms of the proofs (more examples of every property test)
-	$(bin)/python -m pytest --database sqlite --proof --hypothesis-profile proof tests/messages tests/flow tests/concurrency tests/worker
-	$(bin)/python -m pytest --database postgres --proof --hypothesis-profile proof tests/messages tests/flow tests/concurrency tests/worker
+	$(bin)/python -m pytest --database sqlite --proof --hypothesis-profile proof tests/messages tests/flow tests/topics tests/concurrency tests/worker
+	$(bin)/python -m pytest --database postgres --proof --hypothesis-profile proof tests/messages tests/flow tests/topics tests/concurrency tests/worker
 
 clean:  ## remove everything that the other commands made
 	rm -rf .venv build dist docs/_build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -53,8 +53,8 @@ def register(
         group = made if is_new else ConsumerGroup.objects.select_for_update(no_key=True).get(pk=made.pk)
         _keep_from_the_start(group, is_new=is_new)
         changes: dict[str, object] = {}
-        if group.kind != kind:
-            raise KindChanged(group.name, group.kind, Kind(kind))
+        if group.kind != kind or group.is_session:
+            raise KindChanged(group.name, "a session" if group.is_session else group.kind, Kind(kind))
         if group.partition_by != names:
             changes |= _partitioned_anew(group, names)
         if retry is not None:

@@ -1,6 +1,6 @@
 """Status: where a group stands, derived from its watermark and its open work."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from operator import attrgetter
@@ -14,7 +14,7 @@ from ccc_django.errors import UnknownGroup
 from ccc_django.groups.lifecycle import is_put_off
 from ccc_django.groups.previews import MOST_COUNTED
 from ccc_django.groups.searching import FROM_THE_START
-from ccc_django.models import ConsumerGroup, TopicSubscription
+from ccc_django.models import ConsumerGroup, StoredMessage, TopicSubscription
 from ccc_django.models.consumer_group import Kind
 from ccc_django.models.offset import STOPPED_FOR
 from ccc_django.store.reading import head
@@ -73,8 +73,10 @@ def statuses(names: Iterable[str] = ()) -> list[Status]:
         *db.rows("shared_status", **chosen, head=final, most=MOST_COUNTED + 1),
     ]
     found = sorted((_status(final, row) for row in rows), key=attrgetter("name"))
-    unwaited = {*_unwaited(each.name for each in found if each.lag and each.kind == Kind.ORDERED)}
+    behind = [each.name for each in found if each.lag and each.kind == Kind.ORDERED]
+    unwaited, ended = {*_unwaited(behind)}, {*_at_the_end(behind, final)}
     found = [replace(each, lag=0) if each.name in unwaited else each for each in found]
+    found = [replace(each, lag=0, oldest_pending_age=None) if each.name in ended else each for each in found]
     if unknown := {*wanted} - {each.name for each in found}:
         raise UnknownGroup(min(unknown))
     return found
@@ -85,6 +87,14 @@ def _unwaited(names: Iterable[str]) -> list[str]:
     live = TopicSubscription.objects.whole().live().filter(group_name=OuterRef("name"))
     groups = ConsumerGroup.objects.filter(~Exists(live), name__in=[*names], topics__isnull=False)
     return [*groups.values_list("name", flat=True)]
+
+
+def _at_the_end(names: Iterable[str], final: int) -> Iterator[str]:
+    """Sessions whose topic has nothing that they have not committed; nobody advances them over the rest of the log."""
+    for session in ConsumerGroup.objects.filter(is_session=True, name__in=[*names]):
+        coming = StoredMessage.objects.filter(topic__in=session.topics or []).after(session.watermark)
+        if not coming.upto(final).exists():
+            yield session.name
 
 
 def _status(final: int, row: tuple[Any, ...]) -> Status:

@@ -11,7 +11,7 @@ from ccc_django.conf import conf
 from ccc_django.envelope import MAX_NAME
 from ccc_django.errors import SubscriptionRefused
 from ccc_django.groups.seeking import find_or_make
-from ccc_django.models import ConsumerGroup, Offset, Topic
+from ccc_django.models import ConsumerGroup, Offset, Topic, TopicSubscription
 from ccc_django.models.consumer_group import Kind
 from ccc_django.models.topic_subscription import Mode
 from ccc_django.partitions import partition_of
@@ -42,8 +42,10 @@ def open(  # noqa: A001 - called as sessions.open
         raise ValueError(f"commit={commit!r}: {' or '.join(COMMITS)}.")
     start = Start.of(Mode.ALL if mode is None else mode, at, None)
     with transaction.atomic(using=conf.database):
+        if (known := _known(name, topic, hold)) is not None:
+            return Session(topic=topic, consumer_id=consumer_id, commit=commit, place=_taken(known, consumer_id))
         scopes.lock()
-        group = _group(name, hold)
+        group = _group(name, topic, hold)
         if Topic.objects.filter(name=topic, semantics=topics.QUEUE).exists():
             _look(group, topic, start)
         else:
@@ -64,12 +66,25 @@ def _name(topic: str, consumer_id: str) -> str:
     return name
 
 
-def _group(name: str, hold: bool | None) -> ConsumerGroup:  # noqa: FBT001 - or nothing was said
+def _known(name: str, topic: str, hold: bool | None) -> ConsumerGroup | None:  # noqa: FBT001 - or nothing was said
+    """A session that is as it is asked for: then nobody else has to be waited for, nor waits."""
+    group = ConsumerGroup.objects.filter(name=name, is_session=True).first()
+    if group is None or group.topics != [topic] or (hold is not None and group.holds != hold):
+        return None
+    is_queue = Topic.objects.filter(name=topic, semantics=topics.QUEUE).exists()
+    record = TopicSubscription.objects.of_group(name).filter(topic=topic).live()
+    has_offset = Offset.objects.filter(group=group, partition_id=WHOLE.uuid).exists()
+    return group if has_offset and (is_queue or record.exists()) else None
+
+
+def _group(name: str, topic: str, hold: bool | None) -> ConsumerGroup:  # noqa: FBT001 - or nothing was said
     """The group that a session is, by its name; it handles what it is given."""
     defaults: dict[str, Any] = {"kind": Kind.ORDERED, "partition_by": [], "handled_types": [], "is_session": True}
     group, _ = ConsumerGroup.objects.get_or_create(name=name, defaults={**defaults, "holds": bool(hold)})
     if not group.is_session:
         raise SubscriptionRefused(f"{name} is a consumer group, and no session: give the consumer another name.")
+    if group.topics not in (None, [], [topic]):
+        raise SubscriptionRefused(f"{name} is a session on {', '.join(group.topics)}: give the consumer another name.")
     if hold is not None and group.holds != hold:
         ConsumerGroup.objects.filter(pk=group.pk).update(holds=hold, updated_at=Now())
         group.holds = hold
@@ -90,11 +105,11 @@ def _look(group: ConsumerGroup, topic: str, start: Start) -> None:
 
 
 def _taken(group: ConsumerGroup, consumer_id: str) -> Place:
-    """The offset with a new fence."""
+    """The offset with a new fence. The group is locked first, as by commits: none comes in between."""
+    epoch = ConsumerGroup.objects.select_for_update(no_key=True).values_list("epoch", flat=True).get(pk=group.pk)
     offset = Offset.objects.get(group_id=group.pk, partition_id=WHOLE.uuid)
     token = 1 + secrets.randbelow(LARGEST_TOKEN)
     Offset.objects.filter(pk=offset.pk).update(token=token, claimed_by=consumer_id, claimed_at=Now())
-    epoch = ConsumerGroup.objects.values_list("epoch", flat=True).get(pk=group.pk)
     return Place(
         group=group.name,
         group_id=group.pk,

@@ -5,12 +5,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-from django.db import transaction
+from django.db import Error, transaction
 
 from ccc_django import db
 from ccc_django.claims import Claim
@@ -18,7 +18,7 @@ from ccc_django.conf import conf
 from ccc_django.errors import ClaimLost, NothingToCommit, SessionClosed, WrongThread
 from ccc_django.groups.keeping import keep
 from ccc_django.messages import Message
-from ccc_django.models import Offset, Topic, matching
+from ccc_django.models import ConsumerGroup, Offset, Topic, matching
 from ccc_django.models.stored_message import message_of
 from ccc_django.sessions.records import ConsumedRecord, record_of
 from ccc_django.store.following import LOOK_AGAIN, waiting
@@ -26,6 +26,8 @@ from ccc_django.store.reading import checked_head, head
 
 AUTO, MANUAL = COMMITS = ("auto", "manual")
 PAGE = 100  # messages that are read together, and handed out one by one
+MOST = 100_000  # records that are handed out at once
+LAST = 2**63 - 2  # the last offset that there can be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,7 @@ class Session:
         self._page: deque[Message] = deque()
         self._at = place.position  # the last position that was handed out, or passed over
         self._polled: int | None = None  # the last one since the last commit
+        self._done: int | None = None  # what was committed last, unless a transaction was rolled back
         self._is_closed = False
 
     def poll(self, timeout: float = 0.0) -> ConsumedRecord | None:
@@ -73,8 +76,8 @@ class Session:
     def poll_many(self, limit: int = PAGE, *, timeout: float = 0.0) -> list[ConsumedRecord]:
         """The next records, as many as there are up to a limit; waits only if there is none."""
         self._use()
-        if limit < 1 or not timeout >= 0:
-            raise ValueError(f"limit={limit}, timeout={timeout}: one record at least, and a number of seconds.")
+        if not (_is_number(limit, int) and 1 <= limit <= MOST and _is_number(timeout, int, float) and timeout >= 0):
+            raise ValueError(f"limit={limit!r}, timeout={timeout!r}: 1 to {MOST:,} records, and a number of seconds.")
         found = self._waited(limit, time.monotonic() + timeout)
         if not found:
             return []
@@ -99,14 +102,22 @@ class Session:
         self._use()
         if self.commit_mode == AUTO:
             return
-        if offset is None and self._polled is None:
-            raise NothingToCommit(f"{self} has polled nothing since the last commit.")
-        done = self._polled if offset is None else _checked(offset, self._at)
-        stored = self._move(done or 0)
+        done = self._last() if offset is None else _checked(offset, self._at)
+        stored = self._move(done)
         if done == self._polled:
             self._polled = None
-        elif done == stored:
+        elif done == stored and offset is not None:
             self._go_to(stored)
+        self._done = done
+
+    def _last(self) -> int:
+        """What was polled last and is not committed; also if it was, in a transaction that was rolled back."""
+        if self._polled is not None:
+            return self._polled
+        stored = Offset.objects.filter(pk=self._place.offset_id).values_list("last_position", flat=True).first()
+        if self._done is None or stored is None or stored >= self._done:
+            raise NothingToCommit(f"{self} has polled nothing since the last commit.")
+        return self._done
 
     def seek(self, offset: int) -> int:
         """Go on with the record at an offset, which is stored at once; below what is kept, with the oldest that is.
@@ -139,6 +150,9 @@ class Session:
         self._refuse_strangers()
         self._is_closed = True
         self._resources.close()
+        self._free()
+
+    def _free(self) -> None:
         held = Offset.objects.filter(pk=self._place.offset_id, token=self._place.token)
         held.update(token=0, claimed_by="", claimed_at=None)
 
@@ -148,7 +162,8 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        with nullcontext() if error is None else suppress(Error):  # what has happened says more
+            self.close()
 
     def __str__(self) -> str:
         return f"The session of {self.consumer_id} on {self.topic}"
@@ -164,10 +179,10 @@ class Session:
         return found
 
     def _available(self, limit: int) -> list[Message]:
-        """What can be handed out now; of a page that was read before, if the session is still ours."""
+        """What can be handed out now; of a page that was read before, if the session is still ours, and not paused."""
         if len(self._page) < limit:
             self._read(max(limit, PAGE))
-        elif self.commit_mode == MANUAL:
+        else:
             self._is_on(db.rows("session_state", **self._place.fence))
         return [self._page[number] for number in range(min(limit, len(self._page)))]
 
@@ -202,7 +217,8 @@ class Session:
         return int(rows[0][0])
 
     def _seek(self, offset: int) -> int:
-        with transaction.atomic(using=conf.database):
+        with transaction.atomic(using=conf.database):  # the group before its topic, as everywhere
+            list(ConsumerGroup.objects.select_for_update(no_key=True).filter(pk=self._place.group_id).values_list("pk"))
             keep([self.topic])
             first = max(offset, self._oldest())
             self._move(first - 1, is_seek=True)
@@ -221,7 +237,7 @@ class Session:
         return (pruned or 0) + 1
 
     def _go_to(self, position: int) -> None:
-        self._at, self._polled = position, None
+        self._at, self._polled, self._done = position, None, None
         self._page.clear()
 
     def _lose(self) -> NoReturn:
@@ -255,8 +271,12 @@ def _here() -> tuple[int, int]:
 
 def _checked(offset: Any, reached: int | None) -> int:
     """An offset from 0 on; one that is committed must be there."""
-    if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+    if not _is_number(offset, int) or not 0 <= offset <= LAST:
         raise ValueError(f"offset={offset!r}: a position in the log.")
     if reached is not None and offset > reached and offset > head():
         raise ValueError(f"offset={offset}: there is no such record yet.")
-    return offset
+    return int(offset)
+
+
+def _is_number(value: Any, *kinds: type) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)

@@ -1,7 +1,7 @@
 -- needs_of_topic: who may need messages of a topic, from which position on, and whether they are kept for it.
 -- These are the groups that get the topic, and those that get the whole log.
 SELECT
-    place.id, known.name, known.kind, known.handled_types::text, known.partition_by::text, known.evolved_types::text,
+    place.id, known.name, known.kind, known.handled_types::text, known.partition_by::text, place.watermark,
     NOT known.holds AS only_looks,
     known.holds AND (
         subscription.status IN ('ACTIVE', 'PAUSED')
@@ -27,7 +27,7 @@ JOIN ccc_topic_subscriptions AS subscription ON subscription.id = place.subscrip
 WHERE place.topic = (SELECT %(topic)s::text)
 UNION ALL
 SELECT
-    NULL, known.name, known.kind, known.handled_types::text, known.partition_by::text, known.evolved_types::text, false, true,
+    NULL, known.name, known.kind, known.handled_types::text, known.partition_by::text, known.watermark, false, true,
     least(known.watermark + 1, (
         SELECT next_position FROM ccc_offsets
         WHERE group_id = known.id AND next_position IS NOT NULL

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Value
-from django.db.models.functions import Greatest
+from django.db.models.functions import Greatest, Now
 
 from ccc_django import groups, wording
 from ccc_django.conf import conf
@@ -99,6 +99,8 @@ def backfill(topic: str, *, group: str, within: timedelta | None = None, progres
     deadline = None if within is None else time.monotonic() + within.total_seconds()
     while True:
         place = _place(topic, group)
+        if place.group.is_session:
+            raise SubscriptionRefused(f"{group} is a session, which reads by itself: there is nothing to make for it.")
         if progress is not None:
             progress(_state(place))
         if _position(place) >= place.backfill_upto or (deadline is not None and time.monotonic() >= deadline):
@@ -117,7 +119,7 @@ def limit_backfill(topic: str, *, group: str, rate: float | None) -> Backfill:
     place = _place(topic, group)
     if place.group.kind == Kind.ORDERED:
         raise SubscriptionRefused(f"{group} is ordered, and has no deliveries: let fewer workers consume it.")
-    GroupTopic.objects.filter(pk=place.pk).update(backfill_rate=rate)
+    GroupTopic.objects.filter(pk=place.pk).update(backfill_rate=rate, backfilled_at=Now() - timedelta(seconds=1))
     return backfill_status(topic, group=group)
 
 

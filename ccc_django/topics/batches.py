@@ -40,13 +40,12 @@ def batch(topic: Topic, after: int, first_young: int | None) -> Batch:
     """Delete what is old and may go of the next messages of a topic, in a transaction of its own."""
     is_alone = not db.in_transaction()
     with transaction.atomic(using=conf.database):
-        free = db.rows("try_pruning", topic=topic.pk)
-        if free and not free[0][0]:
+        current = _locked(topic)
+        if current is None:
             return Batch(is_busy=True)
         db.rows("lock_pruning", lazy=is_alone)
-        current = Topic.objects.select_for_update().filter(pk=topic.pk).first()
-        needs = needs_of(topic.name)  # a later statement than the lock: whoever has subscribed is seen
-        if current is None or (part := Part.of(current, needs, after)) is None:
+        needs = needs_of(topic.name)  # a later statement than the locks: whoever has subscribed is seen
+        if (part := Part.of(current, needs, after)) is None:
             return Batch()
         places = losing.lose(needs.losing, part.parameters())
         count = part.delete()
@@ -54,6 +53,14 @@ def batch(topic: Topic, after: int, first_young: int | None) -> Batch:
         done = part.batch(count, None if count == part.count else first_of(topic.name, part.after)[0])
         _remember(current, replace(done, first_young=first_young or done.first_young))
         return done
+
+
+def _locked(topic: Topic) -> Topic | None:
+    """The topic's row, unless somebody else prunes it, or is just coming to need what it has: nobody is waited for."""
+    if db.is_sqlite():
+        db.rows("lock_append")  # become the writer before looking
+        return Topic.objects.filter(pk=topic.pk).first()
+    return Topic.objects.select_for_update(skip_locked=True).filter(pk=topic.pk).first()
 
 
 def foreseen(topic: Topic, after: int) -> Batch:

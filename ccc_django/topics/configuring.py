@@ -25,6 +25,7 @@ class Unchanged(Enum):
     UNCHANGED = 0
 
 
+LONGEST = timedelta(days=36_500)
 UNCHANGED: Final = Unchanged.UNCHANGED
 
 
@@ -87,8 +88,10 @@ def _given(
     given = {what: value for what, value in given.items() if value is not None}
     for what, length in lengths.items():
         if length is not UNCHANGED:
-            if length is not None and (not isinstance(length, timedelta) or length <= timedelta(0)):
-                raise ValueError(f"{what}={length!r}: a length of time, or None to keep everything.")
+            if length is not None and not (isinstance(length, timedelta) and timedelta(0) < length <= LONGEST):
+                raise ValueError(
+                    f"{what}={length!r}: a length of time, a hundred years at most; None keeps everything."
+                )
             given[what] = length
     return given
 

@@ -9,7 +9,7 @@ from pydantic_core import to_json
 
 from ccc_django import db, wording
 from ccc_django.groups.keeping import keep
-from ccc_django.models import GroupTopic
+from ccc_django.models import GroupTopic, TopicSubscription
 from ccc_django.topics.needing import Need
 
 
@@ -20,16 +20,26 @@ def lose(losing: Iterable[Need], part: dict[str, Any]) -> list[int]:
     """
     places = []
     for need in losing:
-        if need.place is None or need.first > part["upto"]:
+        lost = _foreseen(need, part)
+        if need.place is None or lost is None:
             continue
-        types: Any = to_json(need.types).decode() if db.is_sqlite() else need.types
-        wanted = {"first": need.first, "types": types, "every": not need.types}
-        [(first, last)] = db.rows("foreseen_loss", **part, **wanted)
-        if first is not None and not need.only_looks:
-            _record(need.place, first, last)
-        if first is not None and need.is_shared:
+        if not need.only_looks:
+            _record(need.place, *lost)
+        if need.is_shared:
             places.append(need.place)
     return places
+
+
+def _foreseen(need: Need, part: dict[str, Any]) -> tuple[int, int] | None:
+    """Between which positions a group will miss something, if it will."""
+    listed: dict[str, Any] = {"types": need.types, "shapes": sorted(need.partial_shapes())}
+    if need.first > part["upto"] and not listed["shapes"]:
+        return None
+    if db.is_sqlite():
+        listed = {name: to_json(values).decode() for name, values in listed.items()}
+    stands = {"first": need.first, "place": need.place, "watermark": need.watermark, "is_shared": need.is_shared}
+    [(first, last)] = db.rows("foreseen_loss", **part, **listed, **stands, every=not need.types)
+    return None if first is None else (first, last)
 
 
 def drop(places: list[int], *, after: int, upto: int) -> None:
@@ -50,8 +60,13 @@ def _record(pk: int, first: int, last: int) -> None:
 
 
 def go_on(subscriptions: Iterable[int]) -> None:
-    """Messages are kept again for subscriptions that had ended; they are told what they will not get."""
-    places = GroupTopic.objects.filter(subscription_id__in=[*subscriptions])
+    """Messages are kept again for subscriptions that had ended; they are told what they will not get.
+
+    Records are locked before topics, as by whoever deletes a topic.
+    """
+    ids = [*subscriptions]
+    list(TopicSubscription.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk").values_list("pk"))
+    places = GroupTopic.objects.filter(subscription_id__in=ids)
     keep(places.values_list("topic", flat=True))
     lost = places.filter(lost_at__gte=F("subscription__last_active_at"))  # in a later statement: nobody prunes now
     for place in lost.select_related("group"):

@@ -26,7 +26,7 @@ class Need(NamedTuple):
     kind: str
     types: list[str]
     names: list[str]
-    evolved_types: list[str]
+    watermark: int
     only_looks: bool
     holds: bool
     first: int
@@ -36,13 +36,22 @@ class Need(NamedTuple):
         """Whether it has deliveries."""
         return self.kind == Kind.SHARED
 
+    def partial_shapes(self) -> set[int]:
+        """Shapes of messages that carry some of its attributes and not all: partitions to come need them."""
+        is_composite = len(self.names) > 1
+        return {shape for shape, _ in partial_shapes(self.names, self.types)} if is_composite else set()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What groups need of a topic at one moment: nothing behind ``upto`` may go, and not everything before it."""
+    """What groups need of a topic at one moment: nothing behind ``upto`` may go, and not everything before it.
+
+    ``kept_types`` are those whose history somebody reads again from its beginning.
+    """
 
     of: list[Need]
     head: int
+    kept_types: list[str]
 
     @property
     def holding(self) -> list[Need]:
@@ -59,15 +68,9 @@ class Needs:
         """Everything up to here is final, and done by all for whom it is kept."""
         return min([self.head, *(need.first - 1 for need in self.holding)])
 
-    @property
-    def kept_types(self) -> list[str]:
-        """Types whose history is read again from its beginning."""
-        return sorted({each for need in self.of for each in need.evolved_types})
-
     def kept_shapes(self) -> list[int]:
-        """Shapes of messages that carry some attributes of a group and not all: partitions to come need them."""
-        composite = [need for need in self.holding if len(need.names) > 1]
-        return sorted({shape for need in composite for shape, _ in partial_shapes(need.names, need.types)})
+        """Shapes of messages that partitions to come need."""
+        return sorted({shape for need in self.holding for shape in need.partial_shapes()})
 
     def retention(self, topic: Topic) -> timedelta | None:
         """How long messages are kept; a topic that nobody has subscribed to has its own."""
@@ -78,11 +81,14 @@ class Needs:
 def needs_of(topic: str) -> Needs:
     """What groups need of a topic now: the head, and in a later statement where they stand."""
     grace = seconds(-conf.dead_grace.total_seconds() if db.is_sqlite() else conf.dead_grace.total_seconds())
-    [highest], rows = db.in_one_trip(("head", {}), ("needs_of_topic", {"topic": topic, "grace": grace}))
-    return Needs(of=[_need(*row) for row in rows], head=checked_head(*highest))
+    [highest], rows, evolved = db.in_one_trip(
+        ("head", {}), ("needs_of_topic", {"topic": topic, "grace": grace}), ("evolved_types", {})
+    )
+    kept_types = sorted({each for (types,) in evolved for each in from_json(types)})
+    return Needs(of=[_need(*row) for row in rows], head=checked_head(*highest), kept_types=kept_types)
 
 
-def _need(place: int | None, group: str, kind: str, types: str, names: str, evolved: str, *rest: int) -> Need:
-    only_looks, holds, first = rest
-    listed = (from_json(types), from_json(names), from_json(evolved))
-    return Need(place, group, kind, *listed, bool(only_looks), bool(holds), first)
+def _need(place: int | None, group: str, kind: str, types: str, names: str, *rest: int) -> Need:
+    watermark, only_looks, holds, first = rest
+    listed = (from_json(types), from_json(names))
+    return Need(place, group, kind, *listed, watermark, bool(only_looks), bool(holds), first)

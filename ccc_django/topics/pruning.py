@@ -68,11 +68,11 @@ def prune_some(*, within: timedelta) -> bool:
         place, now = _place(topic), time.monotonic()
         if now >= place.whole_at:
             place = Place(whole_at=now + WHOLE)
+        place = _places[conf.database, topic.name] = place._replace(looked_at=now)
         if _may_be_old(topic, place.reached):
             found = look.through(topic, place.reached)
-            place = place._replace(reached=found.reached)
+            _places[conf.database, topic.name] = place._replace(reached=found.reached)
             is_done &= found.said.is_complete or found.is_busy
-        _places[conf.database, topic.name] = place._replace(looked_at=now)
         if look.is_over and number < len(waiting):
             return False
     return is_done

@@ -1,13 +1,15 @@
 """Pruning against everything that may need what it prunes, with real connections: step by step, and all at once."""
 
 import random
+import threading
 import time
 from datetime import timedelta
 
 import pytest
 from django.db.models import F
 
-from ccc_django import Retry, dead_letters, groups, indexes, store, testing, topics
+from ccc_django import Retry, dead_letters, groups, indexes, maintenance, sessions, store, testing, topics
+from ccc_django.groups import keeping
 from ccc_django.models import DeadLetter, MessageKeyPair, StoredMessage, Topic, TopicSubscription
 from ccc_django.models.payload_index import PayloadIndex
 from ccc_django.topics import batches
@@ -78,8 +80,8 @@ REVIVALS = {"resume": "CANCELLED", "revive": "CANCELLED", "heartbeat": "DEAD", "
 
 @pytest.mark.postgres  # SQLite has one writer at a time: nothing lies between
 @pytest.mark.parametrize("verb", NEEDS)
-def test_whoever_needs_old_messages_and_is_not_seen_yet_is_waited_for(old, verb):
-    """It has done everything but its commit: whoever prunes waits for it, and then leaves it what it needs."""
+def test_whoever_needs_old_messages_and_is_not_seen_yet_keeps_them(old, verb):
+    """It has done everything but its commit: whoever prunes leaves the topic alone, and then leaves what is needed."""
     topics.configure(TOPIC, namespace="shop")
     need, group, left = NEEDS[verb]
     if verb in REVIVALS:
@@ -87,12 +89,10 @@ def test_whoever_needs_old_messages_and_is_not_seen_yet_is_waited_for(old, verb)
     with actor() as needing, actor() as pruning:
         needing.begin()
         needing.do(need)
-        waiting = pruning.start(gone)
-        time.sleep(0.2)
-        assert not waiting.done()
+        assert not pruning.do(gone)[0].is_complete
         assert kept() == [1, 2, 3]
         needing.commit()
-        waiting.result(30)
+        assert pruning.do(gone)[0].is_complete
     assert handled(group) == left
 
 
@@ -211,21 +211,78 @@ def test_an_index_that_is_being_built_gets_no_entries_of_messages_that_go(old, f
 
 
 @pytest.mark.postgres
-def test_of_two_who_prune_a_topic_one_yields_and_goes_on_with_another(old):
+def test_of_two_who_prune_a_topic_one_yields_and_does_not_wait(old, monkeypatch):
+    is_at_it, may_go_on = threading.Event(), threading.Event()
+    delete = batches.Part.delete
+
+    def slowly(part):
+        is_at_it.set()
+        may_go_on.wait(10)
+        return delete(part)
+
+    monkeypatch.setattr(batches.Part, "delete", slowly)
+    with actor() as one, actor() as other:
+        first = one.start(topics.prune, TOPIC)
+        is_at_it.wait(10)
+        second = other.start(topics.prune, TOPIC)
+        assert not second.result(10)[0].is_complete
+        may_go_on.set()
+        assert first.result(30)[0].count == 3
+    assert kept() == []
+
+
+@pytest.mark.postgres
+def test_an_open_transaction_that_has_subscribed_holds_up_its_own_topic_alone(old):
+    """Neither another topic, nor a sweep."""
     channel("other", retention=DAY)
     topics.subscribe("other", group="email")
     published("x", topic="other")
     handled("email")
     age()
-    with actor() as one, actor() as other:
-        one.begin()
-        assert one.do(topics.prune, TOPIC)[0].count == 3
-        waiting = other.start(gone)
-        time.sleep(0.2)
-        one.commit()
-        said = {each.topic: (each.count, each.is_complete) for each in waiting.result(30)}
-    assert said in ({"other": (1, True), TOPIC: (0, True)}, {"other": (1, True), TOPIC: (0, False)})
-    assert kept() == []
+    with actor() as requesting, actor() as pruning:
+        requesting.begin()
+        requesting.do(lambda: topics.subscribe(TOPIC, group="late", mode="all"))
+        said = {each.topic: (each.count, each.is_complete) for each in pruning.do(gone)}
+        pruning.do(maintenance.sweep)
+        requesting.commit()
+    assert said == {"other": (1, True), TOPIC: (0, False)}
+
+
+@pytest.mark.postgres
+def test_a_session_that_is_known_is_opened_without_a_word_to_others(old):
+    sessions.open(TOPIC, consumer_id="me").close()
+    with actor() as requesting, actor() as other:
+        requesting.begin()
+        requesting.do(lambda: sessions.open(TOPIC, consumer_id="me"))
+        other.do(lambda: topics.subscribe("other", group="g"))
+        assert other.do(gone)[0].count == 3
+        requesting.commit()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("who", ["session", "heartbeat"])
+def test_whoever_keeps_a_topic_and_whoever_deletes_it_lock_in_one_order(old, who, monkeypatch):
+    """What they lock besides is locked before: with a pause behind the topic they would wait in a circle otherwise."""
+    paused = threading.Event()
+
+    def slowly(names, keep=keeping.keep):
+        keep(names)
+        paused.set()
+        time.sleep(0.5)
+
+    with actor() as keeper, actor() as deleting:
+        if who == "session":
+            session = keeper.do(lambda: sessions.open(TOPIC, consumer_id="me", commit="manual"))
+            monkeypatch.setattr("ccc_django.sessions.session.keep", slowly)
+            waiting = keeper.start(session.seek, 1)
+        else:
+            ended("DEAD")
+            monkeypatch.setattr("ccc_django.topics.losing.keep", slowly)
+            waiting = keeper.start(topics.beat, ["email"])
+        paused.wait(10)
+        deleting.do(lambda: topics.delete(TOPIC, force=True))
+        waiting.result(30)
+    assert not Topic.objects.filter(name=TOPIC).exists()
 
 
 @pytest.mark.postgres

@@ -30,6 +30,7 @@ def calls() -> dict[str, tuple[dict[str, object], int]]:
     kept = {"kept_types": [], "kept_shapes": [], "age": -1.0, "partial_age": 1e9}
     between = {"after": MIDDLE, "upto": MIDDLE + 500}  # ten of the topic, or five hundred of the rest
     sparse, dense = {"topic": TOPIC, **between, **kept}, {"topic": "rest", **between, **kept}
+    loss = {"first": 1, "every": True, "types": [], "shapes": [1], "place": 1, "watermark": 0, "is_shared": True}
     next_ones = {"after": MIDDLE, "upto": 10**9, "most": 10}
     return {
         "part_of_topic": ({"topic": TOPIC, **next_ones}, 40),
@@ -40,7 +41,7 @@ def calls() -> dict[str, tuple[dict[str, object], int]]:
         "prune_messages sparse": (sparse | {"listed": True}, 120),
         "prune_messages dense": (dense | {"listed": False}, 1_600),
         "prune_messages with shapes": (dense | {"listed": False, "kept_shapes": [1]}, 6_000),
-        "foreseen_loss": (sparse | {"first": 1, "every": True, "types": []}, 60),
+        "foreseen_loss": (sparse | loss, 100),
         "prune_entries": (between, 900),
         "prune_all_entries": (between, 900),
         "prune_entries_at": ({"positions": [*range(MIDDLE, MIDDLE + 10)]}, 100),

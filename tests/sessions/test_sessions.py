@@ -4,18 +4,19 @@ import threading
 from datetime import timedelta
 
 import pytest
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from ccc_django import groups, sessions, store, topics
 from ccc_django.errors import (
     ClaimLost,
+    KindChanged,
     NothingToCommit,
     SessionClosed,
     SubscriptionRefused,
     UnknownTopic,
     WrongThread,
 )
-from ccc_django.models import ConsumerGroup, GroupTopic, Offset, TopicSubscription
+from ccc_django.models import ConsumerGroup, GroupTopic, Offset, Topic, TopicSubscription
 from tests.retaining import age
 from tests.topics.orders import TOPIC, OrderCreated, channel, handled, published
 
@@ -129,7 +130,7 @@ def test_a_commit_is_idempotent_and_never_moves_back(five):
         assert session.poll().offset == 4
 
 
-@pytest.mark.parametrize("offset", [-1, True, "3", 2.0, 99])
+@pytest.mark.parametrize("offset", [-1, True, "3", 2.0, 99, 10**30])
 def test_an_offset_that_cannot_be_is_refused(five, offset):
     with opened() as session:
         session.poll()
@@ -270,11 +271,12 @@ def test_whoever_moves_or_stops_its_group_wins(five, steer):
         session.commit()
 
 
-def test_a_stopped_or_paused_session_gets_nothing(five):
+@pytest.mark.parametrize("commit", ["auto", "manual"])
+def test_a_stopped_or_paused_session_gets_nothing(five, commit):
     name = f"worker-1@{TOPIC}"
-    groups.stop(name) if ConsumerGroup.objects.filter(name=name) else opened().close()
+    opened(commit).close()
     groups.stop(name)
-    session = opened()
+    session = opened(commit)
     assert session.poll() is None
     groups.start(name)
     assert session.poll().offset == 1
@@ -337,7 +339,9 @@ def test_several_are_polled_at_once(five):
         assert session.committed_offset == 3
 
 
-@pytest.mark.parametrize(("limit", "timeout"), [(0, 0), (-1, 0), (1, -1), (1, float("nan"))])
+@pytest.mark.parametrize(
+    ("limit", "timeout"), [(0, 0), (-1, 0), (1, -1), (1, float("nan")), (1, None), ("5", 0), (2**31, 0), (True, 0)]
+)
 def test_limits_that_cannot_be_are_refused(five, limit, timeout):
     with opened() as session, pytest.raises(ValueError, match="limit="):
         session.poll_many(limit, timeout=timeout)
@@ -373,6 +377,51 @@ def test_a_commit_is_a_part_of_the_transaction(five):
             session.poll()
             session.commit()
         assert session.committed_offset == 1
+
+
+def test_a_commit_that_was_rolled_back_can_be_made_again(five):
+    with opened() as session:
+        session.poll()
+        with pytest.raises(ZeroDivisionError), transaction.atomic():
+            session.commit()
+            1 / 0
+        session.commit()
+        assert session.committed_offset == 1
+        with pytest.raises(NothingToCommit):
+            session.commit()
+
+
+def test_what_goes_wrong_inside_is_what_is_told(five):
+    """Not that the session could not be closed in a transaction that had failed."""
+    with pytest.raises(IntegrityError), transaction.atomic(), opened() as session:
+        session.poll()
+        Topic.objects.bulk_create([Topic(name=TOPIC)])
+    assert opened().poll().offset == 1
+
+
+def test_one_that_has_read_its_topic_has_no_lag_by_the_rest_of_the_log(five):
+    with opened("auto") as session:
+        assert len(offsets(session)) == 5
+    store.append([OrderCreated(order_id="elsewhere") for _ in range(50)])
+    status = groups.status(f"worker-1@{TOPIC}")
+    assert (status.lag, status.oldest_pending_age) == (0, None)
+    published("f")
+    assert groups.status(f"worker-1@{TOPIC}").lag > 0
+
+
+def test_two_sessions_whose_names_are_written_alike_are_not_mixed_up():
+    published("a", topic="c")
+    published("b", topic="b@c")
+    sessions.open("c", consumer_id="a@b").close()
+    with pytest.raises(SubscriptionRefused, match="session on c"):
+        sessions.open("b@c", consumer_id="a")
+
+
+def test_its_name_is_not_for_a_group(five):
+    with opened() as session:
+        with pytest.raises(KindChanged, match="session"):
+            groups.register(f"worker-1@{TOPIC}", handled_types=[OrderCreated])
+        assert session.poll().offset == 1
 
 
 def test_an_unknown_topic_is_made_unless_topics_are_strict(settings):

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from ccc_django import groups, topics
+from ccc_django import groups, sessions, topics
 from ccc_django.errors import SubscriptionRefused, UnknownSubscription, UnknownTopic
 from ccc_django.groups import expanding
 from ccc_django.models import ConsumerGroup, Delivery, GroupTopic
@@ -164,6 +164,13 @@ def test_a_paused_group_is_not_backfilled(history):
     with pytest.raises(SubscriptionRefused, match="PAUSED"):
         topics.backfill(TOPIC, group="late")
     assert not Delivery.objects.exists()
+
+
+def test_a_session_reads_by_itself(history):
+    sessions.open(TOPIC, consumer_id="me").close()
+    with pytest.raises(SubscriptionRefused, match="reads by itself"):
+        topics.backfill(TOPIC, group=f"me@{TOPIC}")
+    assert state(f"me@{TOPIC}").remaining == 7
 
 
 def test_pruning_waits_for_it(history):

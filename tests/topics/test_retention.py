@@ -296,7 +296,7 @@ def test_without_a_retention_of_its_own_a_subscribed_topic_keeps_everything():
 
 
 @pytest.mark.parametrize("what", ["retention", "unsubscribed_retention", "keep_partial"])
-@pytest.mark.parametrize("length", [timedelta(0), -DAY, 7])
+@pytest.mark.parametrize("length", [timedelta(0), -DAY, 7, timedelta(days=40_000), timedelta.max])
 def test_lengths_that_cannot_be_are_refused(what, length):
     with pytest.raises(ValueError, match=what):
         channel(**{what: length})
@@ -434,6 +434,28 @@ def test_an_ordered_group_has_lost_only_what_it_handles(orders):
     topics.resume(TOPIC, group="stock")
     topics.publish(TOPIC, OrderPaid(order_id="a"))
     assert handled("stock") == ["a"]
+
+
+def test_what_a_group_has_done_is_not_lost(orders):
+    published(*"abcdefgh")
+    held = claim("email")
+    groups.ack(held, messages=[message for message in held.messages if message.order_id not in "ac"])
+    topics.cancel(TOPIC, group="email")
+    age()
+    assert pruned() == 8
+    place = GroupTopic.objects.get()
+    assert (place.lost_from, place.lost_to) == (1, 3)
+
+
+def test_what_partitions_to_come_would_need_is_lost_as_well():
+    seats()
+    topics.publish(TOPIC, [CourseMoved(course="Algebra"), SeatTaken(course="Algebra", user="joe")])
+    _drained("seating")
+    topics.cancel(TOPIC, group="seating")
+    age()
+    assert pruned() == 2
+    place = GroupTopic.objects.get()
+    assert (place.lost_from, place.lost_to) == (1, 1), "the other one was done, and nobody else will need it"
 
 
 # dead letters and scheduled messages
@@ -581,6 +603,21 @@ def test_types_that_a_decider_evolves_are_never_pruned(orders, seat_decider):
     assert pruned() == 1
     assert kept() == [1]
     assert ConsumerGroup.objects.get(name="seats").evolved_types == [SeatTaken.type]
+
+
+def test_whatever_topics_its_group_gets(orders):
+    """A history is read from the whole log."""
+    channel("commands")
+    topics.subscribe("commands", group="seats", partition_by="course", handles=[CourseMoved])
+    groups.register("seats", partition_by="course", handled_types=[CourseMoved], evolved_types=[SeatTaken])
+    topics.publish(TOPIC, SeatTaken(course="Algebra", user="joe"))
+    _drained("email")
+    age()
+    assert pruned() == 0
+    topics.remove_group("commands", "seats")
+    assert pruned() == 0
+    groups.delete("seats")
+    assert pruned() == 1
 
 
 @pytest.mark.parametrize("event_sourced", [False, True])

@@ -1,7 +1,7 @@
 -- needs_of_topic: who may need messages of a topic, from which position on, and whether they are kept for it.
 -- These are the groups that get the topic, and those that get the whole log.
 SELECT
-    place.id, known.name, known.kind, known.handled_types, known.partition_by, known.evolved_types,
+    place.id, known.name, known.kind, known.handled_types, known.partition_by, place.watermark,
     NOT known.holds AS only_looks,
     known.holds AND (
         subscription.status IN ('ACTIVE', 'PAUSED')
@@ -23,7 +23,7 @@ JOIN ccc_topic_subscriptions AS subscription ON subscription.id = place.subscrip
 WHERE place.topic = %(topic)s
 UNION ALL
 SELECT
-    NULL, known.name, known.kind, known.handled_types, known.partition_by, known.evolved_types, 0, 1,
+    NULL, known.name, known.kind, known.handled_types, known.partition_by, known.watermark, 0, 1,
     min(known.watermark + 1, coalesce((
         SELECT min(next_position) FROM ccc_offsets WHERE group_id = known.id AND next_position IS NOT NULL
     ), known.watermark + 1))

@@ -1,0 +1,2 @@
+-- evolved_types: types whose history some group reads again, whatever topics it gets.
+SELECT evolved_types FROM ccc_consumer_groups WHERE evolved_types <> '[]'
