@@ -38,7 +38,7 @@ def pruned_text(found: Iterable[Pruned], *, dry_run: bool) -> str:
     columns = [("would be pruned" if column == "pruned" and dry_run else column) for column in COLUMNS]
     lines = table(columns, [{**_row(each), "would be pruned": each.count} for each in listed])
     busy = ", ".join(each.topic for each in listed if not each.is_complete)
-    return f"{lines}\n{busy}: somebody else prunes it." if busy else lines
+    return f"{lines}\n{busy}: somebody else is at it; try again." if busy else lines
 
 
 def _row(each: Pruned) -> dict[str, Any]:
