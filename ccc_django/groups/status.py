@@ -74,27 +74,25 @@ def statuses(names: Iterable[str] = ()) -> list[Status]:
     ]
     found = sorted((_status(final, row) for row in rows), key=attrgetter("name"))
     behind = [each.name for each in found if each.lag and each.kind == Kind.ORDERED]
-    unwaited, ended = {*_unwaited(behind)}, {*_at_the_end(behind, final)}
+    unwaited = {*_unwaited(behind, final)}
     found = [replace(each, lag=0) if each.name in unwaited else each for each in found]
-    found = [replace(each, lag=0, oldest_pending_age=None) if each.name in ended else each for each in found]
     if unknown := {*wanted} - {each.name for each in found}:
         raise UnknownGroup(min(unknown))
     return found
 
 
-def _unwaited(names: Iterable[str]) -> list[str]:
-    """Ordered groups of topics that nobody waits for, because their subscription was cancelled or has died."""
-    live = TopicSubscription.objects.whole().live().filter(group_name=OuterRef("name"))
-    groups = ConsumerGroup.objects.filter(~Exists(live), name__in=[*names], topics__isnull=False)
-    return [*groups.values_list("name", flat=True)]
+def _unwaited(names: Iterable[str], final: int) -> Iterator[str]:
+    """Ordered groups of topics that nobody waits for: their subscription was cancelled or has died.
 
-
-def _at_the_end(names: Iterable[str], final: int) -> Iterator[str]:
-    """Sessions whose topic has nothing that they have not committed; nobody advances them over the rest of the log."""
-    for session in ConsumerGroup.objects.filter(is_session=True, name__in=[*names]):
-        coming = StoredMessage.objects.filter(topic__in=session.topics or []).after(session.watermark)
-        if not coming.upto(final).exists():
-            yield session.name
+    And sessions that have read their topic: nobody advances them over the rest of the log.
+    """
+    records = TopicSubscription.objects.whole().filter(group_name=OuterRef("name"))
+    of_topics = ConsumerGroup.objects.filter(name__in=[*names], topics__isnull=False)
+    for group in of_topics.annotate(is_live=Exists(records.live()), has_record=Exists(records)):
+        looks_at_queue = group.is_session and not group.has_record
+        coming = StoredMessage.objects.filter(topic__in=group.topics or []).after(group.watermark).upto(final)
+        if not (group.is_live or looks_at_queue) or (group.is_session and not coming.exists()):
+            yield group.name
 
 
 def _status(final: int, row: tuple[Any, ...]) -> Status:
