@@ -26,7 +26,6 @@ class LetterStatus(models.TextChoices):
     DISCARDED = "discarded", _("discarded")
 
 
-KEEPING = (LetterStatus.OPEN, LetterStatus.REPLAYING, LetterStatus.COMING)  # those whose message is not pruned
 REPLAYABLE = (LetterStatus.OPEN, LetterStatus.DISCARDED)  # those that are not on their way, and were not delivered
 
 

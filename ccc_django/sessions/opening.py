@@ -11,6 +11,7 @@ from ccc_django.conf import conf
 from ccc_django.envelope import MAX_NAME
 from ccc_django.errors import SubscriptionRefused
 from ccc_django.groups.seeking import find_or_make
+from ccc_django.groups.sharing import LARGEST_TOKEN
 from ccc_django.models import ConsumerGroup, Offset, Topic, TopicSubscription
 from ccc_django.models.consumer_group import Kind
 from ccc_django.models.topic_subscription import Mode
@@ -19,7 +20,6 @@ from ccc_django.sessions.session import AUTO, COMMITS, Place, Session
 from ccc_django.topics import scopes
 from ccc_django.topics.starts import At, Start
 
-LARGEST_TOKEN = 2**53 - 1
 WHOLE = partition_of({})
 
 
@@ -42,10 +42,10 @@ def open(  # noqa: A001 - called as sessions.open
         raise ValueError(f"commit={commit!r}: {' or '.join(COMMITS)}.")
     start = Start.of(Mode.ALL if mode is None else mode, at, None)
     with transaction.atomic(using=conf.database):
-        if (known := _known(name, topic, hold)) is not None:
+        if (known := _known(name, topic, hold=hold)) is not None:
             return Session(topic=topic, consumer_id=consumer_id, commit=commit, place=_taken(known, consumer_id))
         scopes.lock()
-        group = _group(name, topic, hold)
+        group = _group(name, topic, hold=hold)
         if Topic.objects.filter(name=topic, semantics=topics.QUEUE).exists():
             _look(group, topic, start)
         else:
@@ -66,7 +66,7 @@ def _name(topic: str, consumer_id: str) -> str:
     return name
 
 
-def _known(name: str, topic: str, hold: bool | None) -> ConsumerGroup | None:  # noqa: FBT001 - or nothing was said
+def _known(name: str, topic: str, *, hold: bool | None) -> ConsumerGroup | None:
     """A session that is as it is asked for: then nobody else has to be waited for, nor waits."""
     group = ConsumerGroup.objects.filter(name=name, is_session=True).first()
     if group is None or group.topics != [topic] or (hold is not None and group.holds != hold):
@@ -77,7 +77,7 @@ def _known(name: str, topic: str, hold: bool | None) -> ConsumerGroup | None:  #
     return group if has_offset and (is_queue or record.exists()) else None
 
 
-def _group(name: str, topic: str, hold: bool | None) -> ConsumerGroup:  # noqa: FBT001 - or nothing was said
+def _group(name: str, topic: str, *, hold: bool | None) -> ConsumerGroup:
     """The group that a session is, by its name; it handles what it is given."""
     defaults: dict[str, Any] = {"kind": Kind.ORDERED, "partition_by": [], "handled_types": [], "is_session": True}
     group, _ = ConsumerGroup.objects.get_or_create(name=name, defaults={**defaults, "holds": bool(hold)})

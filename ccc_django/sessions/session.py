@@ -150,9 +150,6 @@ class Session:
         self._refuse_strangers()
         self._is_closed = True
         self._resources.close()
-        self._free()
-
-    def _free(self) -> None:
         held = Offset.objects.filter(pk=self._place.offset_id, token=self._place.token)
         held.update(token=0, claimed_by="", claimed_at=None)
 

@@ -56,11 +56,6 @@ class Backfill:
         length = self.upto - self.start + 1
         return 1.0 if self.is_complete else max(self.position - self.start + 1, 0) / max(length, 1)
 
-    @property
-    def remaining_text(self) -> str:
-        """As people read it."""
-        return f"{MOST_COUNTED:,}+" if self.remaining > MOST_COUNTED else f"{self.remaining:,}"
-
 
 Progress = Callable[[Backfill], object]  # told after every batch
 

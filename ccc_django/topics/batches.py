@@ -12,14 +12,14 @@ from pydantic_core import to_json
 
 from ccc_django import db, wording
 from ccc_django.conf import conf
-from ccc_django.groups.durations import seconds
+from ccc_django.groups.durations import ago
 from ccc_django.models import Topic
 from ccc_django.topics import losing
+from ccc_django.topics.configuring import LONGEST
 from ccc_django.topics.needing import Needs, needs_of
 
 BATCH = 10_000  # messages a transaction
 DENSE = 4  # positions for each message of a batch, up to which a range of them is looked at as a whole
-EVER = timedelta(days=36_500)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ class Part:
         listed: dict[str, Any] = {"kept_types": self.needs.kept_types, "kept_shapes": self.needs.kept_shapes()}
         if db.is_sqlite():
             listed = {name: to_json(values).decode() for name, values in listed.items()}
-        ages = {"age": _age(self.retention), "partial_age": _age(self.topic.keep_partial or EVER)}
+        ages = {"age": ago(self.retention), "partial_age": ago(self.topic.keep_partial or LONGEST)}
         return {"topic": self.topic.name, **self.between, **listed, **ages}
 
     def delete(self) -> int:
@@ -134,7 +134,7 @@ class Part:
         """What was done, or would be; if not all of it goes, some of it may not be old."""
         any_old, first_young = count > 0, None
         if count < self.count:
-            of = {"topic": self.topic.name, "age": _age(self.retention)}
+            of = {"topic": self.topic.name, "age": ago(self.retention)}
             [(is_any, first_young)] = db.rows("old_of_topic", **of, **self.between)
             any_old = any_old or bool(is_any)
         has_more = any_old and self.count >= BATCH
@@ -153,7 +153,7 @@ class Part:
         upto, position = self.needs.upto, first_of(self.topic.name, self.needs.upto)[0]
         if position is None or position > self.needs.head:
             return ()
-        of = {"topic": self.topic.name, "age": _age(self.retention)}
+        of = {"topic": self.topic.name, "age": ago(self.retention)}
         [(is_old, _)] = db.rows("old_of_topic", **of, after=position - 1, upto=position)
         names = {need.group for need in self.needs.holding if need.first == upto + 1}
         return tuple(sorted(names)) if is_old else ()
@@ -166,12 +166,6 @@ def first_of(topic: str, after: int) -> tuple[int | None, datetime | None]:
         return None, None
     [(position, time)] = found
     return position, datetime.fromisoformat(time) if isinstance(time, str) else time
-
-
-def _age(duration: timedelta) -> Any:
-    """A length of time before now, as each database takes it."""
-    length = duration.total_seconds()
-    return seconds(-length if db.is_sqlite() else length)
 
 
 def _remember(topic: Topic, done: Batch) -> None:

@@ -8,7 +8,7 @@ from pydantic_core import from_json
 
 from ccc_django import db
 from ccc_django.conf import conf
-from ccc_django.groups.durations import seconds
+from ccc_django.groups.durations import ago
 from ccc_django.groups.marking import partial_shapes
 from ccc_django.models import Topic
 from ccc_django.models.consumer_group import Kind
@@ -80,7 +80,7 @@ class Needs:
 
 def needs_of(topic: str) -> Needs:
     """What groups need of a topic now: the head, and in a later statement where they stand."""
-    grace = seconds(-conf.dead_grace.total_seconds() if db.is_sqlite() else conf.dead_grace.total_seconds())
+    grace = ago(conf.dead_grace)
     [highest], rows, evolved = db.in_one_trip(
         ("head", {}), ("needs_of_topic", {"topic": topic, "grace": grace}), ("evolved_types", {})
     )

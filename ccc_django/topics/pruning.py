@@ -31,7 +31,7 @@ class Pruned:
     """What was pruned of a topic, or would be, and what is left of it.
 
     ``held_by`` are groups that messages are kept for which are old enough to go. ``is_complete`` is False if somebody
-    else prunes it, or if the time was over.
+    else was at the topic, or if the time was over.
     """
 
     topic: str
