@@ -111,6 +111,15 @@ def test_a_rate_that_is_taken_away_lets_all(history, monkeypatch):
     assert handled("late") == [*"abcdefg"]
 
 
+def test_a_rate_that_is_set_again_after_a_long_pause_does_not_make_up_for_it(history, monkeypatch):
+    monkeypatch.setattr(expanding, "BATCH", 100)
+    topics.subscribe(TOPIC, group="late", mode="all")
+    GroupTopic.objects.update(backfilled_at=timezone.now() - timedelta(hours=1))
+    topics.limit_backfill(TOPIC, group="late", rate=2)
+    assert expanding.expand("late")
+    assert state().position == 2
+
+
 @pytest.mark.parametrize("rate", [0, -1, "fast", True])
 def test_rates_that_cannot_be_are_refused(history, rate):
     topics.subscribe(TOPIC, group="late", mode="all")

@@ -734,6 +734,28 @@ def test_a_sweep_takes_its_time_and_the_next_one_goes_on(orders, monkeypatch):
     assert kept(None) == []
 
 
+def test_a_topic_that_cannot_be_pruned_does_not_keep_the_others_from_it(orders, monkeypatch):
+    channel("another", retention=DAY)
+    topics.subscribe("another", group="email")
+    published("a", topic="another")
+    published("b")
+    handled("email")
+    age()
+    delete = batches.Part.delete
+
+    def failing(part):
+        if part.topic.name == "another":
+            raise ZeroDivisionError
+        return delete(part)
+
+    monkeypatch.setattr(batches.Part, "delete", failing)
+    with pytest.raises(ZeroDivisionError):
+        topics.prune_some(within=DAY)
+    with pytest.raises(ZeroDivisionError):
+        topics.prune_some(within=DAY)
+    assert kept(None) == [1], "the one that failed comes last the next time"
+
+
 def test_the_sweep_looks_again_at_what_was_kept_for_a_reason(monkeypatch):
     channel(retention=DAY)
     letter = given_up()
