@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -48,8 +49,8 @@ class TopicAdmin(AdminWithFigures):
         "task",
         "group_name",
         "kept",
-        "unsubscribed_retention",
-        "keep_partial",
+        "kept_unsubscribed",
+        "kept_partial",
         "pruned_upto",
         "pruned",
         "pruned_at",
@@ -68,8 +69,18 @@ class TopicAdmin(AdminWithFigures):
 
     @admin.display(description=_("retention"), ordering="retention")
     def kept(self, topic: Topic) -> str | None:
-        """How long its messages are kept, without a time of day that says nothing."""
-        return None if topic.retention is None else str(topic.retention).removesuffix(", 0:00:00")
+        """How long its messages are kept."""
+        return _length(topic.retention)
+
+    @admin.display(description=_("retention without subscribers"))
+    def kept_unsubscribed(self, topic: Topic) -> str | None:
+        """The same while nobody has subscribed."""
+        return _length(topic.unsubscribed_retention)
+
+    @admin.display(description=_("keep partial messages"))
+    def kept_partial(self, topic: Topic) -> str | None:
+        """The same of what partitions to come may need."""
+        return _length(topic.keep_partial)
 
     @admin.display(description=_("groups"))
     def groups(self, topic: Any) -> int:
@@ -135,6 +146,11 @@ def of_groups(found: Iterable[GroupHealth], *, nothing: str) -> Table:
             for each in found
         ],
     )
+
+
+def _length(duration: timedelta | None) -> str | None:
+    """Without a time of day that says nothing."""
+    return None if duration is None else str(duration).removesuffix(", 0:00:00")
 
 
 def _ago(each: GroupHealth, nothing: str) -> str:

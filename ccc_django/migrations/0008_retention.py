@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
             model_name="consumergroup",
             name="holds",
             field=models.BooleanField(
-                db_default=True, default=True, help_text="Messages are kept for it.", verbose_name="holds"
+                db_default=True, default=True, help_text="Keeps messages back.", verbose_name="holds"
             ),
         ),
         migrations.AddField(

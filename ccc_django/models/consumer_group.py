@@ -65,7 +65,7 @@ class ConsumerGroup(models.Model):
     marking_after = models.BigIntegerField(_("marking after"), default=0)
     evolved_types = models.JSONField(_("evolved types"), default=list, blank=True)
     is_session = models.BooleanField(_("session"), default=False, db_default=False)
-    holds = models.BooleanField(_("holds"), default=True, db_default=True, help_text=_("Messages are kept for it."))
+    holds = models.BooleanField(_("holds"), default=True, db_default=True, help_text=_("Keeps messages back."))
     error_context = models.TextField(_("error context"), default="", blank=True)
     retry_at = models.DateTimeField(_("retry at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), db_default=Now())

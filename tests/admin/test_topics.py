@@ -99,6 +99,14 @@ def test_the_page_of_a_topic_shows_how_each_group_is_doing(admin_client, school)
     assert re.search(r"seats active all 3 3 0 0 minutes - 1,000 to 2,000", rows), "partitions"
 
 
+def test_the_page_of_a_topic_says_how_long_it_keeps_messages(admin_client):
+    topics.configure("courses", retention=timedelta(days=7), unsubscribed_retention=timedelta(days=90))
+    text = shown(admin_client.get(f"{TOPICS}{Topic.objects.get().pk}/change/"))
+    assert "7 days" in text
+    assert "90 days" in text
+    assert "0:00:00" not in text
+
+
 def test_a_topic_that_nobody_gets_has_a_page_too(admin_client):
     topics.configure("courses", semantics=PUB_SUB)
     assert "Nobody has subscribed to it." in shown(admin_client.get(f"{TOPICS}{Topic.objects.get().pk}/change/"))
