@@ -7,6 +7,8 @@ from tests.settings import *  # noqa: F403
 from tests.settings import DATABASES, INSTALLED_APPS, sqlite
 
 DATABASES["default"]["NAME"] = os.environ["CCC_WORKER_DATABASE"]
+if "CCC_TEST_PASSWORD" in os.environ:  # which the server does not ask for
+    DATABASES["default"]["PASSWORD"] = os.environ["CCC_TEST_PASSWORD"]
 CCC_BEAT_EVERY = float(os.environ.get("CCC_TEST_BEAT_EVERY", "0.5"))
 CCC_SWEEP_EVERY = 0.5
 CCC_LISTEN = os.environ.get("CCC_TEST_LISTEN") != "no"

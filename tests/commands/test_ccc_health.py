@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import socket
 import subprocess
 from datetime import timedelta
@@ -144,7 +145,7 @@ def test_limits_of_the_project_that_cannot_be_understood_are_a_line(settings):
 
 
 def test_a_reader_that_has_gone_changes_no_exit_code():
-    line = " ".join(command_line("ccc_health", "--json", "--workers", "5"))
+    line = shlex.join(command_line("ccc_health", "--json", "--workers", "5"))
     env = environment(**MORE) | {"PYTHONUNBUFFERED": ""}
     shell = f"{line} | true; exit ${{PIPESTATUS[0]}}"
     assert subprocess.run(["bash", "-c", shell], env=env, cwd=ROOT, check=False, capture_output=True).returncode == 1

@@ -172,7 +172,7 @@ def test_one_worker_sweeps_and_another_takes_over():
         eventually(lambda: not ScheduledMessage.objects.exists())
         [other] = {first.pid, second.pid} - {sweeping.pid}
         eventually(lambda: Worker.objects.get(pid=other).sweeps_until is not None)
-    assert Sample.objects.filter(group_name="quiet").exists()
+        eventually(lambda: Sample.objects.filter(group_name="quiet").exists())
 
 
 def test_a_scheduled_message_is_on_time(tmp_path):
