@@ -1,11 +1,11 @@
 # ccc_django: make alone explains the commands.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes bench-groups bench-topics bench-retention bench-consume proof clean demo-environment environment
+.PHONY: help demo test test-bare lint docs bench bench-append bench-indexes bench-groups bench-topics bench-retention bench-spark bench-consume proof clean demo-environment environment
 
 PYTHON ?=
 export PYTHON
 bin := .venv/bin
-extras := postgres,api,admin,cli,metrics,tracing,test
+extras := postgres,api,admin,spark,cli,metrics,tracing,test
 suite := $(bin)/python -m pytest -n auto --cov --cov-append --cov-report= --cov-fail-under=0
 
 help:  ## explain the commands
@@ -51,6 +51,9 @@ bench-topics: environment  ## topics and shared groups alone
 bench-retention: environment  ## pruning, backfills and sessions alone
 	@$(bin)/python -m benchmarks retention
 
+bench-spark: environment  ## the data pipeline alone: a million to ten million messages, beside psql COPY, SQL and Python
+	@$(bin)/python -m benchmarks spark
+
 bench-consume: environment  ## consumers alone, beside other job queues for Python
 	@$(bin)/python -m benchmarks consume
 
@@ -58,8 +61,8 @@ bench-append: environment  ## append and read alone
 	@$(bin)/python -m benchmarks append append_sqlite reads
 
 proof: environment  ## the long forms of the proofs (more examples of every property test)
-	$(bin)/python -m pytest --database sqlite --proof --hypothesis-profile proof tests/messages tests/flow tests/topics tests/concurrency tests/worker
-	$(bin)/python -m pytest --database postgres --proof --hypothesis-profile proof tests/messages tests/flow tests/topics tests/concurrency tests/worker
+	$(bin)/python -m pytest --database sqlite --proof --hypothesis-profile proof tests/messages tests/flow tests/topics tests/concurrency tests/worker tests/spark
+	$(bin)/python -m pytest --database postgres --proof --hypothesis-profile proof tests/messages tests/flow tests/topics tests/concurrency tests/worker tests/spark
 
 clean:  ## remove everything that the other commands made
 	rm -rf .venv build dist docs/_build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from importlib import import_module
 
-NAMES = ("messages", "reads", "append", "append_sqlite", "indexes", "groups", "topics", "retention", "consume")
+NAMES = ("messages", "reads", "append", "append_sqlite", "indexes", "groups", "topics", "retention", "spark", "consume")
 
 
 def main(names: list[str]) -> int:

@@ -105,6 +105,7 @@ def parameters(entries: list[Entry]) -> dict[str, Any]:
         "correlation_ids": list(columns[6]),
         "causation_ids": list(columns[7]),
         "created_at": list(columns[8]),
+        "shapes": [shape.id for shape in shapes],
         "entry_pairs": [pair for pair, _, _ in index],
         "entry_shapes": [shape for _, shape, _ in index],
         "entry_numbers": [number for _, _, number in index],

@@ -12,6 +12,8 @@ EXTRA_OF = {
     "drf_spectacular": "api",
     "admin_interface": "admin",
     "pyspark": "spark",
+    "adbc_driver_postgresql": "spark",
+    "adbc_driver_sqlite": "spark",
     "rich": "cli",
     "prometheus_client": "metrics",
     "opentelemetry": "tracing",

@@ -17,9 +17,9 @@ from ccc_django.attributes import KeyPair
 from ccc_django.conf import conf
 from ccc_django.groups import marking
 from ccc_django.groups.looking import look_at
+from ccc_django.heads import checked_head
 from ccc_django.models import StoredMessage
 from ccc_django.partitions import Partition, TooManyPartitions, partitions_of
-from ccc_django.store.reading import checked_head
 from ccc_django.wanted import EVERYTHING
 
 BATCH = 2_000  # messages a transaction

@@ -8,7 +8,7 @@ from pydantic_core import from_json, to_json
 from ccc_django import db, stages
 from ccc_django.conf import conf
 from ccc_django.groups import looking
-from ccc_django.store.reading import checked_head
+from ccc_django.heads import checked_head
 
 BATCH = 2_000  # messages of a topic, a transaction
 

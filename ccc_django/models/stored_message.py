@@ -130,6 +130,9 @@ class StoredMessage(models.Model):
     causation_id = models.UUIDField(_("causation id"))
     created_at = models.DateTimeField(_("created at"), help_text=_("The message's own time."))
     appended_at = models.DateTimeField(_("appended at"), db_default=Now(), help_text=_("The database's time."))
+    shape = models.BigIntegerField(
+        _("shape"), null=True, help_text=_("Which attributes it carries; unknown where it is older than this column.")
+    )
 
     objects = StoredMessageManager()
 

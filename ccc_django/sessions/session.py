@@ -17,12 +17,13 @@ from ccc_django.claims import Claim
 from ccc_django.conf import conf
 from ccc_django.errors import ClaimLost, NothingToCommit, SessionClosed, WrongThread
 from ccc_django.groups.keeping import keep
+from ccc_django.heads import checked_head
 from ccc_django.messages import Message
 from ccc_django.models import ConsumerGroup, Offset, Topic, matching
 from ccc_django.models.stored_message import message_of
 from ccc_django.sessions.records import ConsumedRecord, record_of
 from ccc_django.store.following import LOOK_AGAIN, waiting
-from ccc_django.store.reading import checked_head, head
+from ccc_django.store.reading import head
 
 AUTO, MANUAL = COMMITS = ("auto", "manual")
 PAGE = 100  # messages that are read together, and handed out one by one

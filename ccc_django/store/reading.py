@@ -6,10 +6,11 @@ from uuid import UUID
 
 from ccc_django import db, declared
 from ccc_django.conditions import Condition
-from ccc_django.errors import EmptyGuard, ReadFromReplica, WrongIsolation
+from ccc_django.errors import EmptyGuard
 from ccc_django.expressions import Types, type_names
 from ccc_django.filters import Conditional, Filter
 from ccc_django.guards import Guard
+from ccc_django.heads import checked_head
 from ccc_django.messages import Message
 from ccc_django.models import StoredMessage, matching
 from ccc_django.wanted import EVERYTHING
@@ -112,12 +113,3 @@ def stream(*, after: int = 0, type: Types = (), upto: int | None = None) -> Iter
     while page := list(rows.after(after)[:PAGE].messages()):
         yield from page
         after = page[-1].position or last
-
-
-def checked_head(position: int, isolation: str, in_recovery: bool) -> int:  # noqa: FBT001 - a row of the statement
-    """A head that can be relied upon."""
-    if in_recovery:
-        raise ReadFromReplica("Positions are read from the database that they are written to, and this is a replica.")
-    if isolation != "read committed":
-        raise WrongIsolation(f"head() needs READ COMMITTED; this transaction is {isolation.upper()}.")
-    return position

@@ -109,7 +109,10 @@ def _to_sqlite(batches: list[list[Entry]], guard: Guard | None, wanted: Wanted |
 
 def _insert_into_sqlite(batch: list[Entry], first: int, now: str) -> list[Place]:
     columns = entries.parameters(batch)
-    messages = [(first + number, *_sqlite_row(entry), now) for number, entry in enumerate(batch)]
+    messages = [
+        (first + number, *_sqlite_row(entry), shape, now)
+        for number, (entry, shape) in enumerate(zip(batch, columns["shapes"], strict=True))
+    ]
     positions = [first + number - 1 for number in columns["entry_numbers"]]
     index = zip(map(bytes.fromhex, columns["entry_pairs"]), columns["entry_shapes"], positions, strict=True)
     pairs = zip(map(bytes.fromhex, columns["pair_ids"]), columns["pair_names"], columns["pair_values"], strict=True)

@@ -10,9 +10,9 @@ from ccc_django import db
 from ccc_django.conf import conf
 from ccc_django.groups.durations import ago
 from ccc_django.groups.marking import partial_shapes
+from ccc_django.heads import checked_head
 from ccc_django.models import Topic
 from ccc_django.models.consumer_group import Kind
-from ccc_django.store.reading import checked_head
 
 
 class Need(NamedTuple):

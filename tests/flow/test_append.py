@@ -60,6 +60,13 @@ def test_the_index_has_an_entry_for_each_pair_and_the_dictionaries_one_of_each()
     assert str(MessageKeyPair.objects.first()).endswith(f"@ {MessageKeyPair.objects.first().position}")
 
 
+def test_every_message_knows_the_shape_that_its_entries_have(db: None) -> None:
+    store.append([CourseCreated(course_name="Algebra"), UserJoinedCourse(course_name="Algebra", user_id="ada")])
+    shapes = dict(MessageKeyPair.objects.values_list("position", "shape"))
+    assert dict(StoredMessage.objects.values_list("position", "shape")) == shapes
+    assert {*shapes.values()} == {*Shape.objects.values_list("digest", flat=True)}
+
+
 def test_a_batch_of_any_size_takes_a_fixed_number_of_statements():
     store.append(TermStarted())  # what is declared is looked up once a process
     counts = []

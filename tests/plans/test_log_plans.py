@@ -11,6 +11,7 @@ from ccc_django.entries import Entry
 from ccc_django.postgres import UNPREPARED, parameter
 from ccc_django.sql import FOLDER, numbered, statement
 from ccc_django.wanted import EVERYTHING, Wanted
+from tests.plans.statistics import forgotten
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
@@ -46,20 +47,13 @@ def explain(name: str, **parameters: object) -> str:
 @pytest.fixture(params=["empty", "grown", "analysed"])
 def log(request):
     """A log without statistics and without rows, one that has grown since, and one with statistics."""
-    with connection.cursor() as cursor:
-        for table in TABLES:  # a vacuum that ran while the log was filled would count no rows at all
-            cursor.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
-        # nor does anything remain of what other tests have let a vacuum see
-        cursor.execute("DELETE FROM pg_statistic WHERE starelid::regclass::text = ANY (%s)", [TABLES])
-        cursor.execute("UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relname = ANY (%s)", [TABLES])
+    with forgotten(TABLES):
         if request.param != "empty":
             fill(ROWS)
         if request.param == "analysed":
-            cursor.execute(f"ANALYZE {', '.join(TABLES)}")
-    yield request.param
-    with connection.cursor() as cursor:
-        for table in TABLES:
-            cursor.execute(f"ALTER TABLE {table} RESET (autovacuum_enabled)")
+            with connection.cursor() as cursor:
+                cursor.execute(f"ANALYZE {', '.join(TABLES)}")
+        yield request.param
 
 
 def wanted(**options: int) -> dict[str, object]:
@@ -133,7 +127,7 @@ def test_statements_that_somebody_deallocated_are_prepared_again():
 def test_every_statement_says_what_it_is_for():
     fragments = {"as_declared", "belongs", "bound", "conflict", "conflict_of_types"}
     fragments |= {"driver", "found_messages", "found_messages_backwards", "need", "need_of_conditions", "taken"}
-    fragments |= {"found", "message_columns", "need_of_partition"}
+    fragments |= {"found", "log_columns", "message_columns", "need_of_partition"}
     fragments |= UNPREPARED
     for path in FOLDER.glob("**/*.sql"):
         if path.stem not in fragments:

@@ -10,6 +10,7 @@ import ccc_django
 from ccc_django import CommandRejected, checks, errors, models, registry
 from ccc_django.consumers import checking, declaring
 from ccc_django.consumers import registry as consumers_registry
+from ccc_django.testing import clear
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
@@ -31,7 +32,9 @@ def registry_as_before(monkeypatch):
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
 @pytest.mark.django_db(transaction=True)
-def test_the_code_of_a_page_runs_from_top_to_bottom(page, registry_as_before):
+def test_the_code_of_a_page_runs_from_top_to_bottom(page, registry_as_before, monkeypatch):
+    clear()  # pages show positions
+    monkeypatch.syspath_prepend(ROOT / "example_project")
     names = {"__name__": f"docs_{page.stem}"}
     for block in code_blocks(page):
         exec(compile(block, str(page), "exec"), names)
