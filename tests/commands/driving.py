@@ -33,9 +33,14 @@ def command_line(*arguments: str) -> list[str]:
 
 def in_pipe(*arguments: str, given: str | None = None, timeout: float = 30, **more: str) -> Ran:
     """Run a command whose output is read by a program, and whose input is nothing, or a text."""
+    return in_python("-m", "django", *arguments, given=given, timeout=timeout, **more)
+
+
+def in_python(*arguments: str, given: str | None = None, timeout: float = 30, **more: str) -> Ran:
+    """The same of any other module or text that Python runs in the environment of commands."""
     connections.close_all()
     done = subprocess.run(
-        command_line(*arguments),
+        [sys.executable, *arguments],
         env=environment(**MORE, **more),
         input=given or "",
         cwd=ROOT,

@@ -1,15 +1,12 @@
 """On a cluster: the same jobs, the same results; nothing depends on one process doing everything."""
 
 import json
-import subprocess
-import sys
 
 from ccc_django import spark as ccc
 from ccc_django import store
-from tests.commands.driving import MORE, ROOT, in_pipe
+from tests.commands.driving import in_pipe, in_python
 from tests.spark.cluster import cluster
 from tests.spark.portable import Attendance, Gathered, Joined
-from tests.worker.running import environment
 
 SMALL = ("--conf", "spark.executor.memory=512m")
 
@@ -26,17 +23,9 @@ def test_every_job_runs_on_a_master_with_two_workers(spark, tmp_path):
     folded = ccc.read(spark).transform(assignment).transform(ccc.fold(Attendance)).collect()
     assignment.forget()
     with cluster(tmp_path) as master:
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.spark.all_jobs", master, str(tmp_path / "checkpoint")],
-            env=environment(**MORE),
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=180,
-        )
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout.splitlines()[-1])
+        done = in_python("-m", "tests.spark.all_jobs", master, str(tmp_path / "checkpoint"), timeout=180)
+        assert done.code == 0, done.err
+        found = json.loads(done.out.splitlines()[-1])
         archive = str(tmp_path / "archive")
         exported = in_pipe("ccc_spark", "export", "--to", archive, "--master", master, "--json", *SMALL, timeout=120)
         verified = in_pipe("ccc_spark", "verify", "--from", archive, "--master", master, "--json", *SMALL, timeout=120)

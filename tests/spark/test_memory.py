@@ -1,13 +1,10 @@
 """The driver's memory: what is in the log stays out of it."""
 
 import json
-import subprocess
-import sys
 
 from ccc_django import store
-from tests.commands.driving import MORE, ROOT
+from tests.commands.driving import in_python
 from tests.spark.portable import Joined
-from tests.worker.running import environment
 
 MEASURED = """
 import json, os, resource, sys
@@ -39,16 +36,8 @@ def test_no_job_brings_the_log_to_the_driver(spark, tmp_path):
     text = "x" * 20_000
     for first in range(0, 5_000, 500):
         store.append([Joined(course_name=text + str(n % 50), user_id=n % 7) for n in range(first, first + 500)])
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, str(tmp_path)],
-        env=environment(**MORE),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=180,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    measured = in_python("-c", MEASURED, str(tmp_path), timeout=180)
+    assert measured.code == 0, measured.err
+    found = json.loads(measured.out.splitlines()[-1])
     assert found["rows"] == 5_000
     assert found["after"] - found["before"] < 50, found

@@ -126,13 +126,50 @@ def test_a_master_that_does_not_answer_is_named():
         starting._started("spark://127.0.0.1:1", {})
 
 
-def test_the_master_of_sparks_own_configuration_is_used(monkeypatch, tmp_path):
+def test_sparks_own_configuration_comes_before_ours(monkeypatch, tmp_path):
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert starting._configured_master() is None
-    (tmp_path / "spark-defaults.conf").write_text("spark.executor.memory 4g\nspark.master   spark://cluster:7077\n")
-    assert starting._configured_master() == "spark://cluster:7077"
+    assert starting._configured() == {}
+    (tmp_path / "spark-defaults.conf").write_text(
+        "# ours\nspark.driver.extraJavaOptions  -Da=b -Dc=d\n\nspark.driver.memory=2g\nspark.master   spark://127.0.0.1:1\n"
+    )
+    assert starting._configured() == {
+        "spark.driver.extraJavaOptions": "-Da=b -Dc=d",
+        "spark.driver.memory": "2g",
+        "spark.master": "spark://127.0.0.1:1",
+    }
     with pytest.raises(SparkUnavailable, match="spark://127"):
-        starting._started(None, {"spark.master": "spark://127.0.0.1:1"})
+        starting._started(None, {})
+    with pytest.raises(SparkUnavailable, match="'nonsense' is no master"):
+        starting._started(None, {"spark.master": "nonsense"})
+
+
+def test_java_runs_as_whoever_says_something_about_it_wants():
+    quiet = "-Dlog4j2.configurationFile=file://"
+    serial = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC"}
+    own = {"spark.driver.extraJavaOptions": "-Xint"}
+    said = [("local[*]", {}), ("spark://h:1", {}), ("local[*]", serial), ("local[2]", own)]
+    chosen = [starting._java_options(*each) for each in said]
+    assert all(options.startswith(quiet) for options in chosen)
+    assert [options.partition(" ")[2] for options in chosen] == ["-XX:+UseParallelGC", "", "-XX:+UseSerialGC", ""]
+
+
+JAVA_AND_MEMORY = """
+import django; django.setup()
+from ccc_django import spark as ccc
+session = ccc.session()
+java = session.sparkContext._jvm.java.lang
+collectors = java.management.ManagementFactory.getGarbageCollectorMXBeans()
+print(sorted(each.getName() for each in collectors), session.conf.get("spark.driver.memory"), java.System.getProperty("a"))
+"""
+
+
+def test_a_local_spark_has_a_parallel_collector_unless_its_configuration_says_otherwise(spark, tmp_path):
+    default = script(JAVA_AND_MEMORY, SPARK_CONF_DIR=str(tmp_path))
+    assert "['PS MarkSweep', 'PS Scavenge']" in default.stdout, default.stderr
+    text = "spark.driver.memory 777m\nspark.driver.extraJavaOptions -XX:+UseSerialGC -Da=b\n"
+    (tmp_path / "spark-defaults.conf").write_text(text)
+    own = script(JAVA_AND_MEMORY, SPARK_CONF_DIR=str(tmp_path))
+    assert "['Copy', 'MarkSweepCompact'] 777m b" in own.stdout, own.stderr
 
 
 def test_a_session_of_another_thread_is_used(spark):
