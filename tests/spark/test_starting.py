@@ -158,8 +158,8 @@ import django; django.setup()
 from ccc_django import spark as ccc
 session = ccc.session()
 java = session.sparkContext._jvm.java.lang
-collectors = java.management.ManagementFactory.getGarbageCollectorMXBeans()
-print(sorted(each.getName() for each in collectors), session.conf.get("spark.driver.memory"), java.System.getProperty("a"))
+collectors = sorted(each.getName() for each in java.management.ManagementFactory.getGarbageCollectorMXBeans())
+print(collectors, session.conf.get("spark.driver.memory"), java.System.getProperty("a"))
 """
 
 
