@@ -36,8 +36,8 @@ class Batch:
     is_busy: bool = False
 
 
-def batch(topic: Topic, after: int, first_young: int | None) -> Batch:
-    """Delete what is old and may go of the next messages of a topic, in a transaction of its own."""
+def batch(topic: Topic, after: int, upto: int, first_young: int | None) -> Batch:
+    """Delete what is old and may go of the next messages of a topic up to a position, in a transaction of its own."""
     is_alone = not db.in_transaction()
     with transaction.atomic(using=conf.database):
         current = _locked(topic)
@@ -45,7 +45,7 @@ def batch(topic: Topic, after: int, first_young: int | None) -> Batch:
             return Batch(is_busy=True)
         db.rows("lock_pruning", lazy=is_alone)
         needs = needs_of(topic.name)  # a later statement than the locks: whoever has subscribed is seen
-        if (part := Part.of(current, needs, after)) is None:
+        if (part := Part.of(current, needs, after, upto)) is None:
             return Batch()
         places = losing.lose(needs.losing, part.parameters())
         count = part.delete()
@@ -63,11 +63,11 @@ def _locked(topic: Topic) -> Topic | None:
     return Topic.objects.select_for_update(skip_locked=True).filter(pk=topic.pk).first()
 
 
-def foreseen(topic: Topic, after: int) -> Batch:
+def foreseen(topic: Topic, after: int, upto: int) -> Batch:
     """The same, and nothing is changed."""
     with nullcontext() if db.is_sqlite() else transaction.atomic(using=conf.database):  # who only looks does not write
         db.rows("without_jit")
-        part = Part.of(topic, needs_of(topic.name), after)
+        part = Part.of(topic, needs_of(topic.name), after, upto)
         if part is None:
             return Batch()
         [(count, first_kept)] = db.rows("count_prunable", **part.parameters())
@@ -86,14 +86,15 @@ class Part:
     count: int
 
     @classmethod
-    def of(cls, topic: Topic, needs: Needs, after: int) -> "Part | None":
+    def of(cls, topic: Topic, needs: Needs, after: int, upto: int) -> "Part | None":
         """None if the topic keeps everything."""
         retention = needs.retention(topic)
         if retention is None:
             return None
-        [(first, last, count)] = db.rows("part_of_topic", topic=topic.name, after=after, upto=needs.upto, most=BATCH)
-        start, end = (after, after) if first is None else (first - 1, last)
-        return cls(topic=topic, needs=needs, retention=retention, after=start, last=end, count=count)
+        end = min(needs.upto, upto)
+        [(first, last, count)] = db.rows("part_of_topic", topic=topic.name, after=after, upto=end, most=BATCH)
+        start, last = (after, after) if first is None else (first - 1, last)
+        return cls(topic=topic, needs=needs, retention=retention, after=start, last=last, count=count)
 
     @property
     def is_dense(self) -> bool:

@@ -10,6 +10,7 @@ from ccc_django.conf import conf
 from ccc_django.errors import UnknownTopic
 from ccc_django.models import Topic
 from ccc_django.topics.batches import batch, first_of, foreseen
+from ccc_django.wanted import EVERYTHING
 
 SKEW = timedelta(seconds=60)  # by which clocks may differ
 WHOLE = 3_600.0  # seconds until a process looks through a topic from its beginning again
@@ -47,14 +48,20 @@ Progress = Callable[[Pruned], object]  # told after every batch
 
 
 def prune(
-    *names: str, dry_run: bool = False, within: timedelta | None = None, progress: Progress | None = None
+    *names: str,
+    after: int = 0,
+    upto: int = EVERYTHING,
+    dry_run: bool = False,
+    within: timedelta | None = None,
+    progress: Progress | None = None,
 ) -> list[Pruned]:
     """Delete what is older than its topic's retention and needed by nobody, of some topics or of all that have one.
 
-    A dry run counts, and changes nothing. ``within`` bounds the time; whoever calls again goes on.
+    Positions bound it, as does the time ``within`` which it may take; whoever calls again goes on. A dry run counts,
+    and changes nothing.
     """
-    look = Look(dry_run=dry_run, deadline=_deadline(within), progress=progress)
-    return [look.through(topic).said for topic in _topics(names)]
+    look = Look(dry_run=dry_run, upto=upto, deadline=_deadline(within), progress=progress)
+    return [look.through(topic, after).said for topic in _topics(names)]
 
 
 def prune_some(*, within: timedelta) -> bool:
@@ -121,6 +128,7 @@ class Look:
     """A look through topics, which prunes them, or only counts."""
 
     dry_run: bool = False
+    upto: int = EVERYTHING
     deadline: float | None = None
     progress: Progress | None = None
 
@@ -134,7 +142,7 @@ class Look:
         said = Pruned(topic=topic.name)
         first_kept = first_young = None
         while True:
-            found = foreseen(topic, after) if self.dry_run else batch(topic, after, first_young)
+            found = foreseen(topic, after, self.upto) if self.dry_run else batch(topic, after, self.upto, first_young)
             said = replace(said, retention=found.retention, count=said.count + found.count, held_by=found.held_by)
             first_kept, first_young = first_kept or found.first_kept, first_young or found.first_young
             after = max(after, found.last)

@@ -180,7 +180,7 @@ def test_a_session_of_another_thread_is_used(spark):
 
 
 def test_a_session_that_there_is_is_used(spark):
-    again = starting.session(conf={"spark.sql.shuffle.partitions": "5"})
+    again = starting.session(conf={"spark.driver.memory": "9g", "spark.sql.shuffle.partitions": "5"})
     assert again.sparkContext is spark.sparkContext
     assert spark.conf.get("spark.sql.shuffle.partitions") == "5"
     spark.conf.set("spark.sql.shuffle.partitions", "4")

@@ -1,4 +1,4 @@
-"""ccc_spark: bulk work on the log by Spark: archive it, verify an archive, report on it."""
+"""ccc_spark: bulk work on the log by Spark: archive it, verify an archive, report on it, prune what is archived."""
 
 from typing import Any
 
@@ -11,13 +11,14 @@ from ccc_django.management.sparking import add_jobs, run, write_page
 class Command(Door):
     """A door to ccc_django.spark."""
 
-    help = "Bulk work on the log by Spark, here or on a cluster: archive it, verify an archive, report on it."
+    help = "Bulk work on the log by Spark, here or on a cluster: archive it, verify an archive, report on it, prune it."
     examples = """\
   manage.py ccc_spark export --to /archive                what is new, as Parquet files by day
   manage.py ccc_spark export --to /archive --follow       go on as messages come, until Ctrl-C
   manage.py ccc_spark verify --from /archive              is everything there, as it was written?
   manage.py ccc_spark report --html report.html           tables here, and one page with plots
   manage.py ccc_spark report --from /archive --master spark://cluster:7077 --conf spark.executor.memory=4g
+  manage.py ccc_spark prune --archived /archive           what it has, and retention lets go
   manage.py ccc_spark export --to /archive --dry-run"""
 
     def add_arguments(self, parser: CommandParser) -> None:
