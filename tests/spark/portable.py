@@ -54,7 +54,7 @@ class Attendance(Projector, group="attendance", partition_by=["course_name", "us
 
     @evolves(Joined)
     def joined(self, state: Seen, event: Joined) -> Seen:
-        return Seen([*state.positions, event.position or 0], 2 * state.paid + event.paid)
+        return Seen([*state.positions, event.position or 0], (2 * state.paid + event.paid) % 1_000_003)
 
     @evolves(Gathered)
     def gathered(self, state: Seen, event: Gathered) -> None:
